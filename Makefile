@@ -1,0 +1,61 @@
+# Four commands, the same for people and for CI: setup, lint, test, check. `make demo` shows the tool.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Every extra that installs on any machine; an extra is empty until its code lands.
+EXTRAS := dev,neural,client,dask,service,bench
+
+# Real data, when it lies beside the checkout; tests that need it say so when it does not.
+ifneq ($(wildcard ../shared/data),)
+export ISINGLASS_DATA ?= $(abspath ../shared/data)
+endif
+# One BLAS thread per test process: two processes share the cores.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: help demo setup lint test check bench soak clean
+
+help:
+	@echo "make demo   three airlines release their flights, a miner finds the outliers"
+	@echo "make test   the test suite"
+	@echo "make setup  .venv with every extra, and .venv/bin/isinglass"
+	@echo "make lint   ruff, mypy, import-linter        make check  lint + test"
+	@echo "make bench  the benchmarks                   make soak   long fault runs"
+
+# The base install alone: what `make demo` needs.
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "isinglass needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.base
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+setup: $(VENV)/.all
+
+demo: $(VENV)/.base
+	$(BIN)/isinglass demo --out isinglass-demo
+
+lint: $(VENV)/.all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.all
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --durations 10 -r s
+
+check: lint test
+
+bench: $(VENV)/.all
+	$(BIN)/python -m benchmarks.perturb
+	$(BIN)/python -m benchmarks.rotation
+	$(BIN)/python -m benchmarks.start
+
+# Long fault runs; each writes the log it wants committed.
+soak: $(VENV)/.all
+	$(BIN)/python -m benchmarks.soak_release
+
+clean:
+	rm -rf $(VENV) isinglass-demo .mypy_cache .ruff_cache .hypothesis

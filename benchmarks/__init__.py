@@ -1,0 +1,1 @@
+"""Ours and the alternatives in one run."""

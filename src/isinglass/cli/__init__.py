@@ -1,0 +1,84 @@
+"""The command line: parse, call, print; errors are one sentence and never a record's values."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from isinglass.cli import demo, doctor, release
+
+app = typer.Typer(
+    name="isinglass",
+    help="Privacy-preserving anomaly detection: releases that leave, keys that stay.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("release")(release.release)
+app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from isinglass import __version__
+
+        typer.echo(f"isinglass {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and stop."
+    ),
+    debug: bool = typer.Option(
+        False, "--debug", help="Show a traceback when something fails (anywhere on the line)."
+    ),
+) -> None:
+    """Privacy-preserving anomaly detection: releases that leave, keys that stay."""
+
+
+def main() -> NoReturn:
+    """Run a command; exit 0 on success, 1 when a verification says no, 2 on bad input."""
+    arguments = [a for a in sys.argv[1:] if a != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1 or bool(os.environ.get("ISINGLASS_DEBUG"))
+    # Being told to stop must clean up as Ctrl-C does.
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        app(arguments, prog_name="isinglass", standalone_mode=True)
+    except KeyboardInterrupt:
+        _fail("stopped; nothing was written", 130)
+    except Exception as error:
+        if debug:
+            raise
+        _fail(_sentence(error), 2)
+    sys.exit(0)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    sys.stdout.flush()
+    print(f"isinglass: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _sentence(error: Exception) -> str:
+    from isinglass.errors import IsinglassError
+
+    if isinstance(error, IsinglassError | ValueError):
+        return " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; use fewer columns or another method"
+    # An unforeseen error's own text may quote a value, so only its kind is shown.
+    return f"something unforeseen failed ({type(error).__name__}); run again with --debug to see it"

@@ -1,0 +1,76 @@
+"""The names `--method` takes, and the perturbations behind them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from isinglass.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from isinglass.perturb.base import Perturbation
+
+# name: (class, what the name itself settles)
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "linear": ("Distortion", {"activation": "identity"}),
+    "tanh": ("Distortion", {"activation": "tanh"}),
+    "sigmoid": ("Distortion", {"activation": "sigmoid"}),
+    "square": ("Distortion", {"activation": "square"}),
+    "sign": ("Distortion", {"activation": "sign"}),
+    "double_logistic": ("Distortion", {"activation": "double_logistic"}),
+    "multiparty": ("MultipartyPerturbation", {}),
+    "gaussian": ("AdditiveNoise", {"distribution": "gaussian"}),
+    "uniform": ("AdditiveNoise", {"distribution": "uniform"}),
+    "multiplicative": ("MultiplicativeNoise", {}),
+    "rotation": ("Rotation", {}),
+    "geometric": ("GeometricPerturbation", {}),
+    "projection": ("RandomProjection", {}),
+    "condensation": ("Condensation", {}),
+}
+
+
+def perturbation_for(
+    method: str, settings: Sequence[str] = (), extra: dict[str, Any] | None = None
+) -> Perturbation:
+    """The unfitted perturbation a method name and `--set name=value` ask for."""
+    import isinglass
+
+    if method not in METHODS:
+        raise ReleaseError(f"method {method} is unknown; choose one of {', '.join(METHODS)}")
+    class_name, fixed = METHODS[method]
+    kind = getattr(isinglass, class_name)
+    known = [p for p in inspect.signature(kind).parameters if p not in (*fixed, "bounds")]
+    parameters = dict(fixed) | (extra or {})
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ReleaseError(f"--set takes name=value, got {setting}")
+        if name not in known:
+            raise ReleaseError(
+                f"method {method} has no parameter {name}; it has {', '.join(known)}"
+            )
+        parameters[name] = parse(value)
+    made: Perturbation = kind(**parameters)
+    return made
+
+
+def parse(value: str) -> Any:
+    """A number, true, false, none, a JSON list, or else text."""
+    words = {"true": True, "false": False, "none": None}
+    if value.lower() in words:
+        return words[value.lower()]
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        return value
+
+
+def name_of(perturbation: Perturbation) -> str:
+    """The method name that would make a perturbation like this one."""
+    kind = type(perturbation).__name__
+    for name, (class_name, fixed) in METHODS.items():
+        if kind == class_name and all(getattr(perturbation, k) == v for k, v in fixed.items()):
+            return name
+    return perturbation.method

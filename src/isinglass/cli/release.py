@@ -1,0 +1,181 @@
+"""`isinglass release`: perturb a table and write the release and its key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def release(
+    table: Path = typer.Argument(
+        ..., metavar="TABLE", help="CSV, Parquet or Arrow file with a header."
+    ),
+    out: Path = typer.Option(..., "-o", "--out", help="The release, a Parquet file."),
+    method: str = typer.Option(
+        "tanh",
+        "--method",
+        help="linear, tanh, sigmoid, square, sign, double_logistic, multiparty, gaussian, uniform, "
+        "multiplicative, rotation, geometric, projection or condensation.",
+    ),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."
+    ),
+    key: Path | None = typer.Option(
+        None, "--key", help="Where the new key goes; default: OUT with the ending .key."
+    ),
+    use_key: Path | None = typer.Option(
+        None, "--use-key", help="Perturb with this existing key instead of drawing a new one."
+    ),
+    lock: bool = typer.Option(
+        False, "--lock", help="Ask for a passphrase that locks the new key, or opens --use-key."
+    ),
+    passphrase_file: Path | None = typer.Option(
+        None, "--passphrase-file", help="Read the passphrase from the first line of a file."
+    ),
+    public_matrix: Path | None = typer.Option(
+        None, "--public-matrix", help="The study's public matrix, for --method multiparty."
+    ),
+    keep: list[str] = typer.Option(
+        [], "--keep", metavar="COL[,COL]", help="Columns that leave as they are (disclosed)."
+    ),
+    drop: list[str] = typer.Option(
+        [], "--drop", metavar="COL[,COL]", help="Columns that do not leave."
+    ),
+    one_hot: list[str] = typer.Option(
+        [], "--one-hot", metavar="COL[,COL]", help="Discrete columns to encode as 0/1 columns."
+    ),
+    bounds: Path | None = typer.Option(
+        None, "--bounds", help="Public bounds: lines of column,low,high, or JSON."
+    ),
+    clip: bool = typer.Option(False, "--clip", help="Move values outside the bounds to them."),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
+    ),
+    shuffle: bool = typer.Option(
+        False, "--shuffle", help="Write rows in a secret order that the key can undo."
+    ),
+    again: bool = typer.Option(
+        False, "--again", help="Release rows that have left before, knowing the risk."
+    ),
+    force: bool = typer.Option(False, "--force", help="Replace an existing release or key."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Perturb TABLE: a release that can leave, a key that stays, and what it does not promise.
+
+    Every numeric column is perturbed unless kept or dropped. Example:
+
+    isinglass release flights.csv -o flights.release.parquet --drop tail_number
+    """
+    from isinglass.cli import show
+    from isinglass.cli.methods import METHODS, name_of, perturbation_for
+    from isinglass.errors import ReleaseError
+    from isinglass.publish import write_release
+    from isinglass.table.scale import read_bounds
+
+    if use_key is not None and (key is not None or settings or public_matrix is not None):
+        raise ReleaseError("--use-key brings its own settings; leave --key and --set out")
+    perturbation = None
+    if use_key is None:
+        extra = {}
+        if public_matrix is not None:
+            if method != "multiparty":
+                raise ReleaseError("--public-matrix goes with --method multiparty")
+            from isinglass.perturb.multiparty import PublicMatrix
+
+            extra["public_matrix"] = PublicMatrix.load(public_matrix)
+        perturbation = perturbation_for(method, settings, extra)
+    names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
+    with show.Bar() as bar:
+        written = write_release(
+            table,
+            out,
+            perturbation,
+            key=key,
+            use_key=use_key,
+            passphrase=_passphrase(lock, passphrase_file, new=use_key is None),
+            keep=_split(keep, names),
+            drop=_split(drop, names),
+            one_hot=_split(one_hot, names),
+            bounds=None if bounds is None else read_bounds(bounds),
+            clip=clip,
+            missing=missing,
+            shuffle=shuffle,
+            again=again,
+            force=force,
+            encoding=encoding,
+            delimiter=delimiter,
+            progress=bar,
+            say=show.say,
+        )
+    if use_key is not None:
+        from isinglass.release import read_facts
+
+        facts = read_facts(out)
+        method = _method_from(facts.method, facts.parameters, METHODS)
+    elif perturbation is not None:
+        method = name_of(perturbation)
+    if as_json:
+        show.print_json(
+            {
+                "rows": written.rows,
+                "columns": written.columns,
+                "method": method,
+                "release": str(written.release),
+                "key": str(written.key),
+                "promise": written.promise.kind,
+                "warnings": list(written.warnings),
+            }
+        )
+    for warning in written.warnings:
+        show.say(f"warning: {warning}")
+    if as_json:
+        return
+    typer.echo(f"release  {written.release}  ({written.rows:,} rows, {written.columns} columns)")
+    typer.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
+    if written.public_file is not None:
+        typer.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
+    typer.echo(f"promise  {written.promise.sentence()}")
+
+
+def _split(given: list[str], names: set[str]) -> list[str]:
+    """`a,b` means two columns, unless the table has one of that very name."""
+    parts = []
+    for item in given:
+        parts += [item] if item in names else [p for p in item.split(",") if p]
+    return parts
+
+
+def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> set[str]:
+    if not any("," in item for item in given):
+        return set(given)
+    from isinglass.table.read import open_table
+
+    return set(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)
+
+
+def _method_from(
+    method: str, parameters: dict[str, object], table: dict[str, tuple[str, dict[str, object]]]
+) -> str:
+    for name, (_, fixed) in table.items():
+        if fixed and all(parameters.get(k) == v for k, v in fixed.items()):
+            return name
+    return method
+
+
+def _passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:
+    from isinglass.errors import KeyFileError
+
+    if file is not None:
+        try:
+            words = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            raise KeyFileError(f"passphrase file {file} cannot be read") from None
+        if not words or not words[0]:
+            raise KeyFileError(f"passphrase file {file} is empty")
+        return words[0]
+    if lock:
+        return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True))
+    return None

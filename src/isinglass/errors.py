@@ -1,0 +1,21 @@
+"""What can go wrong, in a few names; a message says what, where, and what to do, never a value."""
+
+
+class IsinglassError(Exception):
+    """Base of our own errors. The command line prints its text as one sentence and exits 2."""
+
+
+class TableError(IsinglassError):
+    """The table on disk, or in memory, cannot be used as it is."""
+
+
+class KeyFileError(IsinglassError):
+    """A key file is damaged, locked, of another method, or in the way."""
+
+
+class ReleaseError(IsinglassError):
+    """A release cannot be made, written or read, or must not be."""
+
+
+class PrivacyWarning(UserWarning):
+    """A setting makes a release tell more than its owner may think."""

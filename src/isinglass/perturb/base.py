@@ -1,0 +1,373 @@
+"""The perturbation's contract: fit draws a key, transform is algebra, the key never shows."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isinglass import chance
+from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
+from isinglass.perturb.key import KeyFile, read_key, write_key
+from isinglass.perturb.tiles import map_tiles
+from isinglass.promise import HEURISTIC, Promise
+from isinglass.table.scale import Scaling, declared_scaling, outside_message
+from isinglass.table.survey import Survey, survey
+
+Array = NDArray[Any]
+
+LEARNED_BOUNDS = (
+    "bounds were learned from the table: the smallest and largest record of every column sit on "
+    "the edge of the scaled range; declare public bounds where you can"
+)
+# One method a file; each registers itself when it is imported.
+_FILES = (
+    "condensation",
+    "distortion",
+    "geometric",
+    "multiparty",
+    "noise",
+    "projection",
+    "rotation",
+)
+_METHODS: dict[str, type[Perturbation]] = {}
+_claim_lock = threading.Lock()
+
+
+class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer whose `fit` draws a secret key and whose `transform` applies it.
+
+    A method supplies `_draw` (the key, from what a survey of the table says) and `_perturb`
+    (rows to release). The key sits in `_key`, a dataclass of arrays that does not print.
+    """
+
+    method: ClassVar[str]
+    key_type: ClassVar[type]
+    #: The key is a pad: the same key on other records would subtract out.
+    draws_noise: bool = False
+    #: Columns keep their names and units.
+    keeps_columns: ClassVar[bool] = False
+    #: Row i of the release belongs to row i of the table.
+    keeps_rows: ClassVar[bool] = True
+    #: The survey must bring each column's deviation.
+    needs_deviation: ClassVar[bool] = False
+    #: `fit` must see all records at once, not only a survey of them.
+    needs_table: bool = False
+    promise: ClassVar[Promise] = HEURISTIC
+
+    random_state: chance.RandomState
+    _key: Any
+    _seeded: bool
+    #: The process that may go on drawing noise, and its next row; None where nobody may.
+    _cursor: tuple[int, int] | None
+    n_features_in_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "method" in vars(cls):
+            _METHODS[cls.method] = cls
+
+    # What a method supplies.
+
+    def _draw(self, facts: Survey, rng: np.random.Generator) -> Any:
+        """Check the parameters and draw the key."""
+        raise NotImplementedError
+
+    def _perturb(self, X: Array, first_row: int) -> Array:
+        """Turn rows, of which the first has number `first_row`, into their release."""
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_in_
+
+    def key_bytes(self, n_columns: int) -> int:
+        """How much memory the key of a table this wide takes."""
+        raise NotImplementedError
+
+    def table_bytes(self, n_rows: int, n_columns: int) -> int:
+        """How much memory `fit` takes where it `needs_table`."""
+        return 0
+
+    def public_file(self) -> str | None:
+        """Text of a file that goes out with the release, where a method has one."""
+        return None
+
+    @property
+    def n_features_out(self) -> int:
+        """How many columns a release has."""
+        check_is_fitted(self, "_key")
+        return self._n_features_out
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the key came from a `random_state` instead of the operating system."""
+        return self._seeded
+
+    def public_parameters(self) -> dict[str, Any]:
+        """The constructor's parameters as they may stand in a release; the seed is left out."""
+        hidden = {"random_state", "bounds"}
+        return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k not in hidden}
+
+    # scikit-learn's verbs.
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Draw a key for tables like `X`."""
+        X = self._validated(X, reset=True)
+        return self._fit(survey(X), X)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Perturb records; where noise is drawn, each call takes the next rows of the stream."""
+        check_is_fitted(self, "_key")
+        X = self._validated(X, reset=False)
+        return self._perturb(X, self._claim(len(X)))
+
+    def transform_rows(self, X: ArrayLike, first_row: int) -> Array:
+        """Perturb records whose place in the whole table is known.
+
+        For batches, partitions and retries: the rows numbered `first_row` on get the same bytes
+        whoever computes them, in whatever pieces.
+        """
+        check_is_fitted(self, "_key")
+        if first_row < 0:
+            raise ValueError(f"first_row must be >= 0, got {first_row}")
+        return self._perturb(self._validated(X, reset=False), first_row)
+
+    def fit_survey(self, facts: Survey) -> Self:
+        """Draw a key from a survey instead of the table, which may be too large to hold."""
+        if self.needs_table:
+            raise ReleaseError(f"{type(self).__name__} must see the whole table; call fit")
+        self.n_features_in_ = facts.n_columns
+        return self._fit(facts, None)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """`z0, z1, …`: a perturbation that mixes columns cannot keep their names."""
+        check_is_fitted(self, "_key")
+        names = [f"z{i}" for i in range(self._n_features_out)]
+        if self.keeps_columns:
+            known = getattr(self, "feature_names_in_", None)
+            if input_features is None:
+                input_features = known
+            names = names if input_features is None else list(input_features)
+        return np.asarray(names, dtype=object)
+
+    # Keys on disk.
+
+    def save_key(
+        self, path: str | Path, *, passphrase: str | None = None, force: bool = False
+    ) -> None:
+        """Write the key to a file only its owner can read (mode 0600)."""
+        write_key(path, self.key_file(), passphrase=passphrase, force=force)
+
+    def key_file(self) -> KeyFile:
+        """The key as named arrays and facts, ready to be written."""
+        check_is_fitted(self, "_key")
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if callable(value):
+                raise KeyFileError(
+                    f"a key with a function of your own as {name} cannot be saved: a key file "
+                    "holds numbers, never code"
+                )
+        parameters = {k: _plain(v) for k, v in parameters.items() if k != "random_state"}
+        facts = {
+            "parameters": parameters,
+            "n_features": self.n_features_in_,
+            "names": [str(n) for n in getattr(self, "feature_names_in_", [])],
+            "seeded": self._seeded,
+        }
+        key = self._key
+        arrays = {f.name: getattr(key, f.name) for f in fields(key)}
+        return KeyFile(self.method, facts, {k: v for k, v in arrays.items() if v is not None})
+
+    @classmethod
+    def from_key(cls, path: str | Path, *, passphrase: str | None = None) -> Self:
+        """Read a key that was saved by this method; a key of another method is an error."""
+        found = restore(read_key(path, passphrase=passphrase), str(path), expected=cls)
+        assert isinstance(found, cls)
+        return found
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
+        """An unfitted estimator from parameters that went through JSON."""
+        return cls(**parameters)
+
+    def _restore(self, stored: KeyFile) -> None:
+        """Take the key back from a file; the opposite of `key_file`."""
+        self.n_features_in_ = int(stored.facts["n_features"])
+        if stored.facts["names"]:
+            self.feature_names_in_ = np.asarray(stored.facts["names"], dtype=object)
+        names = {f.name for f in fields(self.key_type)}
+        try:
+            self._key = self.key_type(**{n: stored.arrays.get(n) for n in names})
+        except (TypeError, ValueError):
+            raise KeyFileError("the key file does not hold what its method needs") from None
+        self._seeded = bool(stored.facts["seeded"])
+        # Nobody knows how much of a stored pad is used up, so it must be told which rows to use.
+        self._cursor = None
+
+    # The machinery.
+
+    def _validated(self, X: ArrayLike, *, reset: bool) -> Array:
+        return np.asarray(
+            validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order=None)
+        )
+
+    def _fit(self, facts: Survey, X: Array | None) -> Self:
+        self._prepare(facts)
+        self._seeded = self.random_state is not None
+        self._key = self._draw(facts, chance.generator(self.random_state))
+        self._cursor = (os.getpid(), 0)
+        return self
+
+    def _prepare(self, facts: Survey) -> None:
+        """Settle what must be known before the key is drawn; scaled methods settle bounds."""
+
+    def _claim(self, n_rows: int) -> int:
+        """Take the next `n_rows` row numbers of a noise stream, so that none is used twice."""
+        if not self.draws_noise:
+            return 0
+        with _claim_lock:
+            if self._cursor is None or self._cursor[0] != os.getpid():
+                raise ReleaseError(
+                    f"this {type(self).__name__} came from a file, a pickle or another process, "
+                    "and cannot know which rows already got noise; call transform_rows with the "
+                    "number of the first row"
+                )
+            pid, first = self._cursor
+            self._cursor = (pid, first + n_rows)
+        return first
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        if "_key" in state:
+            warnings.warn(
+                f"a fitted {type(self).__name__} is being pickled or copied, and its key with it",
+                PrivacyWarning,
+                stacklevel=2,
+            )
+            state["_cursor"] = None
+        return state
+
+
+class ScaledPerturbation(Perturbation):
+    """A perturbation that mixes columns, and so brings each to [0, 1] first.
+
+    `bounds` are `None` (learned from the table, with a PrivacyWarning), `(low, high)`, declared
+    in public, or `"scaled"` (the columns lie in [0, 1] already). Values outside the bounds are an
+    error that counts them, or are moved to the nearest bound with `clip=True`.
+    """
+
+    bounds: Any
+    clip: bool
+    _scaling: Scaling
+
+    def _mixer(self, dtype: Any) -> Any:
+        """A function from scaled columns (d, tile) to released columns (p, tile)."""
+        raise NotImplementedError
+
+    def _prepare(self, facts: Survey) -> None:
+        if self.bounds is None:
+            warnings.warn(LEARNED_BOUNDS, PrivacyWarning, stacklevel=5)
+            self._scaling = Scaling(facts.low, facts.high, declared=False)
+        else:
+            self._scaling = declared_scaling(self.bounds, facts.n_columns)
+
+    def _perturb(self, X: Array, first_row: int) -> Array:
+        X = self._within_bounds(X)
+        low, factor = (v[:, np.newaxis] for v in self._scaling.factors(X.dtype))
+        mix = self._mixer(X.dtype)
+
+        def scaled_then_mixed(columns: Array) -> Array:
+            np.subtract(columns, low, out=columns)
+            np.multiply(columns, factor, out=columns)
+            return np.asarray(mix(columns))
+
+        return map_tiles(X, scaled_then_mixed, self._n_features_out)
+
+    def _scaled(self, X: Array) -> Array:
+        """The whole table in [0, 1], for methods that search on it."""
+        low, factor = self._scaling.factors(X.dtype)
+        return np.asarray((self._within_bounds(X) - low) * factor)
+
+    def _within_bounds(self, X: Array) -> Array:
+        low, high = self._scaling.low.astype(X.dtype), self._scaling.high.astype(X.dtype)
+        if not len(X) or ((X.min(axis=0) >= low).all() and (X.max(axis=0) <= high).all()):
+            return X
+        if not self.clip:
+            names = [str(n) for n in getattr(self, "feature_names_in_", range(X.shape[1]))]
+            message = outside_message(
+                self._scaling.outside(X), names, "widen them or pass clip=True"
+            )
+            raise ValueError(message)
+        return np.clip(X, low, high)
+
+    def key_file(self) -> KeyFile:
+        stored = super().key_file()
+        stored.facts["declared_bounds"] = self._scaling.declared
+        stored.facts["parameters"].pop("bounds")
+        stored.arrays.update(bounds_low=self._scaling.low, bounds_high=self._scaling.high)
+        return stored
+
+    def _restore(self, stored: KeyFile) -> None:
+        super()._restore(stored)
+        low, high = stored.arrays["bounds_low"], stored.arrays["bounds_high"]
+        self._scaling = Scaling(low, high, declared=bool(stored.facts["declared_bounds"]))
+        # Parameters print; learned bounds must not.
+        self.bounds = self.declared_bounds()
+
+    def declared_bounds(self) -> tuple[list[float], list[float]] | None:
+        """The bounds, where they were declared in public; None where they were learned."""
+        if not self._scaling.declared:
+            return None
+        return self._scaling.low.tolist(), self._scaling.high.tolist()
+
+
+def methods() -> dict[str, type[Perturbation]]:
+    """Every perturbation by the name its key files carry."""
+    for name in _FILES:
+        importlib.import_module(f"isinglass.perturb.{name}")
+    return _METHODS
+
+
+def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation:
+    """Give back the fitted perturbation whose key was saved in `path`."""
+    return restore(read_key(path, passphrase=passphrase), str(path))
+
+
+def restore(
+    stored: KeyFile, where: str, expected: type[Perturbation] | None = None
+) -> Perturbation:
+    """Build the perturbation a key file describes; refuse one of another method than `expected`."""
+    found = methods().get(stored.method)
+    if found is None:
+        raise KeyFileError(f"key file {where} is of a method not known here: {stored.method}")
+    if expected is not None and found is not expected:
+        raise KeyFileError(
+            f"key file {where} belongs to the method {stored.method}, not {expected.method}"
+        )
+    perturbation = found.from_parameters(stored.facts["parameters"])
+    perturbation._restore(stored)
+    return perturbation
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it: arrays as lists, functions by name."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if callable(value):
+        return getattr(value, "__name__", "callable")
+    return value

@@ -1,0 +1,127 @@
+"""Key files: named arrays and a few facts, readable by their owner alone, optionally locked."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.errors import KeyFileError, PrivacyWarning
+from isinglass.table.write import whole_file
+
+FORMAT = "isinglass-key-1"
+# Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.
+_SCRYPT = {"n": 2**15, "r": 8, "p": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """What a key file holds; `facts` and `arrays` are secret and never print."""
+
+    method: str
+    facts: dict[str, Any] = field(repr=False)
+    arrays: dict[str, NDArray[Any]] = field(repr=False)
+
+
+def write_key(
+    path: str | Path, key: KeyFile, *, passphrase: str | None = None, force: bool = False
+) -> None:
+    """Write `key` with mode 0600, whole or not at all; over an existing file only when forced."""
+    with whole_file(path, mode=0o600, force=force) as temporary:
+        temporary.write_bytes(pack(key, passphrase))
+
+
+def pack(key: KeyFile, passphrase: str | None = None) -> bytes:
+    """The bytes of a key file."""
+    from safetensors.numpy import save
+
+    header = {"format": FORMAT, "method": key.method}
+    arrays = {name: np.ascontiguousarray(value) for name, value in key.arrays.items()}
+    plain: bytes = save(arrays, metadata={**header, "facts": json.dumps(key.facts)})
+    if passphrase is None:
+        return plain
+    if not passphrase:
+        raise KeyFileError("the passphrase is empty; give one, or write the key without")
+    salt, nonce = os.urandom(16), os.urandom(12)
+    lock = {**header, "salt": salt.hex(), "nonce": nonce.hex(), "scrypt": json.dumps(_SCRYPT)}
+    sealed = _cipher(passphrase, salt, _SCRYPT).encrypt(nonce, plain, _bound(lock))
+    return bytes(save({"sealed": np.frombuffer(sealed, dtype=np.uint8)}, metadata=lock))
+
+
+def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
+    """Read a key file; each way of failing has its own sentence."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+        loose = path.stat().st_mode & 0o077
+    except OSError as error:
+        raise KeyFileError(f"key file {path} cannot be read: {error.strerror}") from None
+    if loose:
+        warnings.warn(
+            f"key file {path} can be read by other users of this machine; run chmod 600 on it",
+            PrivacyWarning,
+            stacklevel=2,
+        )
+    header, arrays = _parse(data, path)
+    if "sealed" not in arrays:
+        return KeyFile(header["method"], json.loads(header["facts"]), arrays)
+    if passphrase is None:
+        raise KeyFileError(f"key file {path} is locked; give its passphrase")
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        cipher = _cipher(passphrase, bytes.fromhex(header["salt"]), json.loads(header["scrypt"]))
+        plain = cipher.decrypt(
+            bytes.fromhex(header["nonce"]), arrays["sealed"].tobytes(), _bound(header)
+        )
+    except InvalidTag:
+        raise KeyFileError(
+            f"key file {path} does not open: the passphrase is wrong, or the file was changed"
+        ) from None
+    header, arrays = _parse(plain, path)
+    return KeyFile(header["method"], json.loads(header["facts"]), arrays)
+
+
+def _cipher(passphrase: str, salt: bytes, cost: dict[str, int]) -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    if not (1 < cost["n"] <= 2**20 and cost["r"] <= 32 and cost["p"] <= 16):
+        raise KeyFileError("the key file asks for an unreasonable amount of work to open")
+    return AESGCM(Scrypt(salt=salt, length=32, **cost).derive(passphrase.encode()))
+
+
+def _bound(header: dict[str, str]) -> bytes:
+    """What stands in the clear is bound to the locked part: changing it fails to open."""
+    return json.dumps([header["format"], header["method"]]).encode()
+
+
+def _parse(data: bytes, path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > len(data) - 8:
+        # A file of ours that was cut short still begins like one: a small length, then JSON.
+        ours = len(data) < 8 or (size < 1 << 24 and data[8:9] in (b"{", b""))
+        if not ours:
+            raise KeyFileError(f"{path} is not an isinglass key file")
+        raise KeyFileError(f"key file {path} is truncated: it ends inside its header")
+    try:
+        header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+    except (ValueError, AttributeError):
+        raise KeyFileError(f"{path} is not an isinglass key file") from None
+    if header.get("format") != FORMAT:
+        raise KeyFileError(f"{path} is not an isinglass key file of a version known here")
+    try:
+        return header, load(data)
+    except (SafetensorError, ValueError):
+        raise KeyFileError(
+            f"key file {path} is truncated or damaged: its arrays do not fill it"
+        ) from None

@@ -1,0 +1,215 @@
+"""Noise: add a random number to every entry, or multiply every entry by one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from isinglass import chance
+from isinglass.errors import PrivacyWarning
+from isinglass.perturb.base import Perturbation
+from isinglass.table.survey import Survey
+
+Array = NDArray[Any]
+
+# Numbers of noise held at once, 2 MiB of them: noise is drawn in float64 whatever the table is.
+_CHUNK = 1 << 18
+
+
+def row_chunks(n_rows: int, width: int) -> Iterator[slice]:
+    """Cut rows into slices of at most 2**18 numbers, `width` numbers a row."""
+    step = max(1, _CHUNK // max(width, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveNoiseKey:
+    """The pad and its size per column; its contents never print, so they never reach a log."""
+
+    stream: NDArray[np.uint64] = field(repr=False)  # key of the row-indexed stream
+    scales: Array = field(repr=False)  # standard deviation of the noise of every column
+
+
+class AdditiveNoise(Perturbation):
+    r"""Release $Z = X + Y$, with noise $Y$ independent in every entry.
+
+    Guarantee: none; heuristic. No bound holds for every table: how many records fit a released
+    one as well as the true one does must be measured on the table at hand.
+
+    Utility: columns keep their names, units and means; variances grow by the factor
+    1 + `scale`². Distances grow by noise that swamps small differences, so a detector still
+    finds records that are strange by more than the noise, and few others.
+
+    Weakness: the more columns, the easier a released record is matched with a public table:
+    a constant level of protection needs noise that grows with the square root of the number of
+    columns (gaussian) or with that number (uniform). Where columns are correlated, projecting on
+    the strong directions filters much of the noise out. Uniform noise also tells, for certain,
+    an interval that holds the truth. Two releases of one table average the noise out. A
+    constant column gets no relative noise and leaves as it is, with a PrivacyWarning.
+
+    Parameters
+    ----------
+    distribution : {"gaussian", "uniform"}, default="gaussian"
+        The law of the noise; both have mean 0 and standard deviation `scale`, so the uniform one
+        spans ± sqrt(3) `scale`.
+    scale : float or array, default=1.0
+        Standard deviation of the noise: one number, or one for each column.
+    relative : bool, default=True
+        Whether `scale` counts in standard deviations of each column, learned from the table and
+        kept in the key, or in the columns' own units.
+    random_state : int, Generator or None
+        None draws the key from the operating system. Anything else is for experiments.
+
+    References
+    ----------
+    C. C. Aggarwal: On randomization, public information and the curse of dimensionality.
+    ICDE 2007.
+    H. Kargupta, S. Datta, Q. Wang, K. Sivakumar: On the privacy preserving properties of random
+    data perturbation techniques. ICDM 2003.
+    """
+
+    method = "additive_noise"
+    key_type = AdditiveNoiseKey
+    draws_noise = True
+    keeps_columns = True
+    needs_deviation = True
+
+    def __init__(
+        self,
+        distribution: str = "gaussian",
+        *,
+        scale: float | ArrayLike = 1.0,
+        relative: bool = True,
+        random_state: chance.RandomState = None,
+    ) -> None:
+        self.distribution = distribution
+        self.scale = scale
+        self.relative = relative
+        self.random_state = random_state
+
+    def key_bytes(self, n_columns: int) -> int:
+        """How much memory the key of a table this wide takes."""
+        return 32 + 8 * n_columns
+
+    def _draw(self, facts: Survey, rng: np.random.Generator) -> AdditiveNoiseKey:
+        if self.distribution not in ("gaussian", "uniform"):
+            raise ValueError(
+                f"distribution must be 'gaussian' or 'uniform', got {self.distribution!r}"
+            )
+        scale = np.asarray(self.scale, dtype=np.float64)
+        if scale.shape not in ((), (facts.n_columns,)):
+            raise ValueError(
+                f"scale must be one number, or one for each of the {facts.n_columns} columns, "
+                f"got an array of shape {scale.shape}"
+            )
+        if not (np.isfinite(scale).all() and (scale >= 0).all()):
+            raise ValueError(f"scale must be >= 0 and finite, got {self.scale!r}")
+        unit = facts.deviation if self.relative else np.ones(facts.n_columns)
+        scales = scale * unit
+        silent = int((scales == 0).sum())
+        if silent:
+            warnings.warn(
+                f"{silent} of {len(scales)} columns get no noise and leave as they are: their "
+                "scale is 0, or they are constant",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        return AdditiveNoiseKey(stream=chance.stream_key(rng), scales=scales)
+
+    def _perturb(self, X: Array, first_row: int) -> Array:
+        stream, scales = chance.Stream(self._key.stream), self._key.scales
+        out = np.empty_like(X)
+        width = X.shape[1]
+        for rows in row_chunks(len(X), width):
+            where = (first_row + rows.start, rows.stop - rows.start, width)
+            if self.distribution == "gaussian":
+                noise = stream.normal(*where)
+            else:
+                # Half-width sqrt(3) gives standard deviation one.
+                noise = (2 * stream.uniform(*where) - 1) * np.sqrt(3)
+            noise *= scales
+            noise += X[rows]
+            out[rows] = noise
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplicativeNoiseKey:
+    """The pad; its contents never print, so they never reach a log."""
+
+    stream: NDArray[np.uint64] = field(repr=False)  # key of the row-indexed stream
+
+
+class MultiplicativeNoise(Perturbation):
+    r"""Release $Z = X \cdot M$, entry by entry, with random factors $M$ around one.
+
+    Guarantee: none; heuristic.
+
+    Utility: columns keep their names, units, signs and means. Errors are in proportion to the
+    value, which suits amounts and counts that span several powers of ten.
+
+    Weakness: a zero stays zero, signs show, and values near zero leave almost as they are; shift
+    a column's origin and its protection changes. Logarithms turn the factors into additive
+    noise, with all that is known against it. Two releases of one table average the noise out.
+
+    Parameters
+    ----------
+    scale : float, default=0.1
+        Standard deviation of the normal law around one from which factors are drawn, at most 1.
+        The law is cut to 1 ± min(1, 3 `scale`), evenly on both sides, so that factors average
+        exactly one and never change a sign; up to a `scale` of 1/3 this leaves a deviation of
+        0.987 `scale`, and 0.540 at a `scale` of 1.
+    random_state : int, Generator or None
+        None draws the key from the operating system. Anything else is for experiments.
+
+    References
+    ----------
+    J. J. Kim, W. E. Winkler: Multiplicative noise for masking continuous data. U.S. Census
+    Bureau, Statistics 2003-01.
+    """
+
+    method = "multiplicative_noise"
+    key_type = MultiplicativeNoiseKey
+    draws_noise = True
+    keeps_columns = True
+
+    def __init__(self, scale: float = 0.1, *, random_state: chance.RandomState = None) -> None:
+        self.scale = scale
+        self.random_state = random_state
+
+    def key_bytes(self, n_columns: int) -> int:
+        """How much memory the key of a table this wide takes."""
+        return 32
+
+    def _draw(self, facts: Survey, rng: np.random.Generator) -> MultiplicativeNoiseKey:
+        if not 0 <= self.scale <= 1:
+            raise ValueError(f"scale must be >= 0 and <= 1, got {self.scale}")
+        if self.scale == 0:
+            warnings.warn("scale is 0: the table leaves as it is", PrivacyWarning, stacklevel=4)
+        return MultiplicativeNoiseKey(stream=chance.stream_key(rng))
+
+    def _perturb(self, X: Array, first_row: int) -> Array:
+        if self.scale == 0:
+            return X.copy()
+        stream, width = chance.Stream(self._key.stream), X.shape[1]
+        half_width = min(1.0, 3 * self.scale)
+        # A normal cut to [-c, c] is Phi^-1 of a uniform number between Phi(-c) and Phi(c).
+        tail = ndtr(-half_width / self.scale)
+        out = np.empty_like(X)
+        for rows in row_chunks(len(X), width):
+            u = stream.uniform(first_row + rows.start, rows.stop - rows.start, width)
+            u *= 1 - 2 * tail
+            u += tail
+            factors = 1 + self.scale * ndtri(u)
+            # Rounding must not carry a factor over the edge.
+            np.clip(factors, 1 - half_width, 1 + half_width, out=factors)
+            factors *= X[rows]
+            out[rows] = factors
+        return out

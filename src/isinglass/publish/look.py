@@ -1,0 +1,132 @@
+"""The first pass over a table: all that must be known, or refused, before a byte is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isinglass.errors import ReleaseError, TableError
+from isinglass.perturb.base import Perturbation, ScaledPerturbation
+from isinglass.register import Fingerprint, Register
+from isinglass.table.memory import available_bytes, readable
+from isinglass.table.order import RowOrder
+from isinglass.table.prepare import Source
+from isinglass.table.scale import Scaling, declared_scaling, outside_message
+from isinglass.table.survey import Survey, Surveyor
+
+#: Called as progress(stage, rows done, rows in all or None).
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A warning: what the release may say in public, and what its owner should read."""
+
+    public: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the first pass found."""
+
+    survey: Survey
+    fingerprint: Fingerprint = field(repr=False)
+    trending: tuple[str, ...]
+
+
+def look_at(source: Source, perturbation: Perturbation, register: Register, tell: Progress) -> Look:
+    """Survey the table, compare it with declared bounds, and take its fingerprint."""
+    scaling = _declared(perturbation, source.n_columns)
+    gather = Surveyor(source.n_columns, deviation=perturbation.needs_deviation)
+    order, prints = RowOrder(source.n_columns), register.fingerprinter(source.names)
+    outside = np.zeros(source.n_columns, dtype=np.int64)
+    done = 0
+    for block in source.blocks():
+        gather.add(block.X)
+        order.add(block.X)
+        prints.add(block.X)
+        if scaling is not None:
+            outside += scaling.outside(block.X)
+        done += len(block.X)
+        tell("reading", done, source.table.n_rows)
+    if done == 0:
+        reason = "has no rows" if source.missing != "drop" else "has no complete row"
+        raise TableError(f"{source.table.name} {reason}")
+    if outside.any() and not getattr(perturbation, "clip", False):
+        raise TableError(
+            f"{source.table.name} has "
+            + outside_message(outside, source.names, "widen the bounds, or pass --clip")
+        )
+    facts = gather.result()
+    for j in source.one_hot_positions():
+        facts.low[j], facts.high[j] = 0.0, 1.0
+    trending = tuple(source.names[j] for j in order.trending())
+    return Look(facts, prints.result(), trending)
+
+
+def _declared(perturbation: Perturbation, n_columns: int) -> Scaling | None:
+    if not isinstance(perturbation, ScaledPerturbation) or perturbation.bounds is None:
+        return None
+    return declared_scaling(perturbation.bounds, n_columns)
+
+
+def refuse_earlier(source: Source, look: Look, register: Register, *, again: bool) -> bool:
+    """Refuse rows that have left before unless told otherwise; say whether they have."""
+    earlier = register.earlier(look.fingerprint)
+    if earlier and not again:
+        last = earlier[-1]
+        raise ReleaseError(
+            f"rows of {source.table.name} left before ({last.method}, {last.when[:10]}, "
+            f"{last.release}); several releases of the same rows can be averaged or combined "
+            "against them: pass --again if that is meant"
+        )
+    return bool(earlier)
+
+
+def notes_on(look: Look, source: Source, *, again: bool, shuffle: bool) -> list[Note]:
+    """What the owner should know about this table, and what the release should say."""
+    notes = []
+    kept = source.columns.kept
+    if kept:
+        text = "kept columns leave as they are and help every attack on the others: "
+        notes.append(Note(text + ", ".join(kept), text + ", ".join(kept)))
+    constant = [source.names[j] for j in look.survey.constant()]
+    if constant:
+        count = f"columns that hold one value only: {len(constant)}"
+        notes.append(Note(count, f"columns that hold one value only: {_some(constant)}"))
+    if look.trending and not shuffle:
+        text = "columns that rise or fall with the row number, so that a record's place tells its "
+        notes.append(
+            Note(
+                f"{text}value: {len(look.trending)}",
+                f"{text}value: {_some(look.trending)}; consider --shuffle",
+            )
+        )
+    if again:
+        text = "these rows were released before; the releases can be combined against them"
+        notes.append(Note(text, text))
+    return notes
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def state_needs(perturbation: Perturbation, facts: Survey, say: Callable[[str], None]) -> None:
+    """Say how much memory a method takes beyond the batches, and refuse what cannot fit."""
+    need = 3 * perturbation.key_bytes(facts.n_columns)
+    what = f"a {perturbation.method} key for {facts.n_columns:,} columns"
+    if perturbation.needs_table:
+        need += perturbation.table_bytes(facts.n_rows, facts.n_columns)
+        what = f"{perturbation.method} must hold all {facts.n_rows:,} rows at once and"
+    if need > available_bytes():
+        raise ReleaseError(
+            f"{what} takes about {readable(need)} of memory, more than there is; use fewer "
+            "columns (--drop, or --set n_components=…) or a method that works row by row"
+        )
+    if perturbation.needs_table or need > 256 << 20:
+        say(f"{what} takes about {readable(need)} of memory")

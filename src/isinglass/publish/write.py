@@ -1,0 +1,340 @@
+"""Writing a release: two passes in bounded memory, whole files or none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+import isinglass
+from isinglass import chance
+from isinglass.errors import PrivacyWarning, ReleaseError, TableError
+from isinglass.perturb.base import Perturbation, ScaledPerturbation
+from isinglass.perturb.key import KeyFile, pack
+from isinglass.promise import Promise
+from isinglass.publish.look import (
+    Note,
+    Progress,
+    look_at,
+    notes_on,
+    refuse_earlier,
+    state_needs,
+)
+from isinglass.publish.reuse import Bounds, reuse_key
+from isinglass.register import Register
+from isinglass.release import Facts, ReleaseWriter
+from isinglass.table.columns import choose_columns
+from isinglass.table.prepare import Block, Source
+from isinglass.table.read import open_table
+from isinglass.table.scale import bounds_for
+from isinglass.table.shuffle import Shuffler
+from isinglass.table.survey import Survey
+from isinglass.table.write import refuse_unwritable, sync, whole_file
+
+Array = NDArray[Any]
+
+SEEDED = (
+    "random_state was given, so whoever guesses it has the key; leave it out for a release that "
+    "matters"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written, and where."""
+
+    release: Path
+    key: Path
+    method: str
+    rows: int
+    columns: int
+    promise: Promise
+    warnings: tuple[str, ...]
+    public_file: Path | None = None
+
+
+def write_release(
+    table: Any,
+    out: str | Path,
+    perturbation: Perturbation | None = None,
+    *,
+    key: str | Path | None = None,
+    use_key: str | Path | None = None,
+    passphrase: str | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    one_hot: Sequence[str] = (),
+    bounds: Bounds | None = None,
+    clip: bool = False,
+    missing: str = "error",
+    shuffle: bool = False,
+    again: bool = False,
+    force: bool = False,
+    encoding: str = "utf8",
+    delimiter: str | None = None,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Written:
+    """Perturb a table and write its release and key; two passes, in bounded memory.
+
+    Guarantee: none about the records; the release is heuristic until audited. What holds is the
+    order of events: the key and the register entry are on disk before the release gets its name,
+    and nothing is left behind on failure.
+
+    Parameters
+    ----------
+    table : path, frame or array
+        CSV, Parquet or Arrow file, or a table in memory. It is read twice.
+    out : path
+        The release, a Parquet file. Written beside its target, synced and renamed.
+    perturbation : Perturbation
+        An unfitted perturbation; it is fitted here. Leave out with `use_key`.
+    key : path, optional
+        Where the new key goes; by default `out` with the ending `.key`.
+    use_key : path, optional
+        Perturb with a key that exists, to add rows to an earlier release. Refused where noise is
+        drawn (two tables under one pad subtract out) and where its bounds were learned.
+    passphrase : str, optional
+        Locks the new key, or opens the one used.
+    keep, drop, one_hot : column names
+        Passed on untouched (disclosed!), left out, or encoded as 0/1 columns.
+    bounds : mapping, optional
+        Public (low, high) for every perturbed column; learned from the table when left out.
+    clip : bool
+        Move values outside the declared bounds to the nearest bound.
+    missing : {"error", "drop", "median"}
+    shuffle : bool
+        Write the rows in a secret order that the key can undo.
+    again : bool
+        Release although the register says that these rows have left before.
+    force : bool
+        Replace an existing release or key.
+    encoding, delimiter : str
+        Of a CSV file.
+    progress : callable, optional
+        Called as `progress(stage, rows done, rows in all or None)`.
+    say : callable, optional
+        Called with a sentence about what the work needs before it starts.
+    """
+    out = Path(out)
+    if (perturbation is None) == (use_key is None):
+        raise ReleaseError("give either a perturbation to draw a new key for, or a key to use")
+    if shuffle and use_key is not None:
+        raise ReleaseError("a shuffled release needs a key of its own; leave --use-key out")
+    key_path = Path(use_key or key or out.with_suffix(".key"))
+    _refuse_targets(table, out, None if use_key else key_path, force)
+
+    opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
+    stored: KeyFile | None = None
+    if use_key is not None:
+        perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
+    assert perturbation is not None
+    if columns.kept and not perturbation.keeps_rows:
+        raise ReleaseError(
+            f"{perturbation.method} makes new records, so no column can be kept beside them; "
+            "use --drop"
+        )
+    categories = None if stored is None else stored.facts.get("categories", {})
+    source = Source(opened, columns, missing=missing, categories=categories)
+    _settle_bounds(perturbation, source, bounds if stored is None else None, clip)
+
+    tell: Progress = progress or (lambda stage, done, total: None)
+    register = Register()
+    look = look_at(source, perturbation, register, tell)
+    earlier = refuse_earlier(source, look, register, again=again)
+    notes = notes_on(look, source, again=earlier, shuffle=shuffle)
+    whole = None
+    if stored is None:
+        state_needs(perturbation, look.survey, say)
+        whole = _fit(perturbation, source, look.survey, notes, tell)
+        if perturbation.seeded:
+            notes.append(Note(SEEDED, SEEDED))
+
+    shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
+    facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier)
+    public_path = None
+    with contextlib.ExitStack() as files:
+        release_file = files.enter_context(whole_file(out, force=force))
+        _write_rows(perturbation, source, whole, release_file, shuffle_key, facts, tell)
+        if stored is None:
+            public = perturbation.public_file()
+            if public is not None:
+                public_path = out.with_suffix(".matrix.json")
+                public_file = files.enter_context(whole_file(public_path, force=force))
+                public_file.write_text(public, encoding="utf-8")
+            key_file = files.enter_context(whole_file(key_path, mode=0o600, force=force))
+            key_file.write_bytes(pack(_filed(perturbation, source, shuffle_key), passphrase))
+        sync(release_file)
+        register.add(look.fingerprint, release=out.name, method=perturbation.method)
+        # Leaving this block names the key first and the release last.
+    return Written(
+        release=out,
+        key=key_path,
+        method=perturbation.method,
+        rows=facts.rows,
+        columns=len(facts.columns),
+        promise=perturbation.promise,
+        warnings=tuple(n.owner for n in notes),
+        public_file=public_path,
+    )
+
+
+def _refuse_targets(table: Any, out: Path, key: Path | None, force: bool) -> None:
+    refuse_unwritable(out, force=force)
+    if key is not None:
+        refuse_unwritable(key, force=force)
+        if key == out:
+            raise ReleaseError("the release and its key need different names")
+    if isinstance(table, str | Path) and os.path.exists(table):
+        for target in (out, key):
+            if target is not None and target.exists() and os.path.samefile(table, target):
+                raise ReleaseError(f"{target} is the table itself; choose another name")
+
+
+def _settle_bounds(
+    perturbation: Perturbation, source: Source, bounds: Bounds | None, clip: bool
+) -> None:
+    if not isinstance(perturbation, ScaledPerturbation):
+        if bounds is not None:
+            raise ReleaseError(f"{perturbation.method} does not scale columns; leave --bounds out")
+        return
+    perturbation.clip = perturbation.clip or clip
+    if bounds is not None:
+        low, high = bounds_for(source.columns.numeric, bounds)
+        encoded = len(source.one_hot_positions())
+        perturbation.bounds = (
+            [*low.tolist(), *[0.0] * encoded],
+            [*high.tolist(), *[1.0] * encoded],
+        )
+
+
+def _fit(
+    perturbation: Perturbation, source: Source, facts: Survey, notes: list[Note], tell: Progress
+) -> Array | None:
+    """Draw the key; gives the whole release back where a method cannot work row by row."""
+    whole = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if perturbation.needs_table:
+            X = np.empty((facts.n_rows, facts.n_columns), dtype=source.dtype, order="F")
+            done = 0
+            for block in source.blocks():
+                X[done : done + len(block.X)] = block.X
+                done += len(block.X)
+                tell("gathering", done, facts.n_rows)
+            tell("searching", 0, None)
+            whole = perturbation.fit_transform(X)
+        else:
+            perturbation.fit_survey(facts)
+    for warning in caught:
+        text = str(warning.message)
+        if issubclass(warning.category, PrivacyWarning):
+            notes.append(Note(text, text))
+        else:
+            warnings.warn_explicit(text, warning.category, warning.filename, warning.lineno)
+    return whole
+
+
+def _write_rows(
+    perturbation: Perturbation,
+    source: Source,
+    whole: Array | None,
+    path: Path,
+    shuffle_key: NDArray[np.uint64] | None,
+    facts: Facts,
+    tell: Progress,
+) -> None:
+    """The second pass: perturb block by block and write, in the table's order or a keyed one."""
+    blocks: Iterable[Block] = source.blocks()
+    if whole is not None:
+        nothing = pa.RecordBatch.from_pylist([{}] * 0, schema=pa.schema([]))
+        blocks = [Block(whole, nothing)]
+    with contextlib.ExitStack() as stack:
+        # The writer's thread has the other core; a product of small matrices wants one.
+        stack.enter_context(threadpool_limits(1, user_api="blas"))
+        writer: ReleaseWriter | None = None
+        shuffler: Shuffler | None = None
+        done = 0
+        for block in blocks:
+            Z = block.X if whole is not None else perturbation.transform_rows(block.X, done)
+            if writer is None:
+                # Only reading a CSV file settles the types of the columns kept.
+                kept = block.kept.schema
+                writer = stack.enter_context(ReleaseWriter(path, facts.columns, kept, source.dtype))
+                if shuffle_key is not None:
+                    row_bytes = Z.itemsize * Z.shape[1] + 64 * len(kept.names)
+                    shuffler = Shuffler(shuffle_key, facts.rows, row_bytes, path.parent)
+                    stack.callback(shuffler.close)
+            (shuffler or writer).add(Z, block.kept)
+            done += len(Z)
+            tell("perturbing", done, facts.rows)
+        if done != facts.rows or writer is None:
+            raise TableError(f"{source.table.name} changed while it was being read; start again")
+        if shuffler is not None:
+            done = 0
+            for Z, kept_rows in shuffler.blocks():
+                writer.add(Z, kept_rows)
+                done += len(Z)
+                tell("shuffling", done, facts.rows)
+        writer.close(facts)
+
+
+def _filed(
+    perturbation: Perturbation, source: Source, shuffle_key: NDArray[np.uint64] | None
+) -> KeyFile:
+    """The key with what a later use of it must know about the columns."""
+    filed = perturbation.key_file()
+    filed.facts["columns"] = list(source.columns.numeric)
+    filed.facts["one_hot"] = list(source.columns.one_hot)
+    filed.facts["categories"] = source.categories
+    if shuffle_key is not None:
+        filed.arrays["shuffle"] = shuffle_key
+    return filed
+
+
+def _facts(
+    perturbation: Perturbation,
+    source: Source,
+    rows: int,
+    notes: list[Note],
+    shuffle: bool,
+    again: bool,
+) -> Facts:
+    if perturbation.keeps_columns:
+        columns = source.names
+    else:
+        columns = [f"z{i}" for i in range(perturbation.n_features_out)]
+    clash = sorted(set(columns) & set(source.columns.kept))
+    if clash:
+        raise TableError(
+            f"kept columns {', '.join(clash)} have the names of released columns; rename them"
+        )
+    bounds = None
+    if isinstance(perturbation, ScaledPerturbation):
+        declared = perturbation.declared_bounds()
+        if declared is not None:
+            bounds = {n: (lo, hi) for n, lo, hi in zip(source.names, *declared, strict=True)}
+    return Facts(
+        method=perturbation.method,
+        parameters=perturbation.public_parameters(),
+        version=isinglass.__version__,
+        rows=rows,
+        columns=tuple(columns),
+        kept=source.columns.kept,
+        warnings=tuple(n.public for n in notes),
+        seeded=perturbation.seeded,
+        again=again,
+        order="keyed" if shuffle else "table",
+        bounds=bounds,
+        promise=perturbation.promise,
+    )

@@ -1,0 +1,181 @@
+"""A release: the perturbed table and its public facts, and how both are written down."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from isinglass.errors import ReleaseError
+from isinglass.promise import Promise
+
+METADATA_KEY = b"isinglass"
+_GROUP_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a release says about itself; all of it is public, and no key or seed is in it.
+
+    `bounds` is set only where they were declared in public. `seeded` says that a seed was used,
+    never which. `order` is "table" or "keyed".
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    version: str
+    rows: int
+    columns: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seeded: bool = False
+    again: bool = False
+    order: str = "table"
+    bounds: dict[str, tuple[float, float]] | None = None
+    promise: Promise = field(default_factory=lambda: Promise("heuristic"))
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in the file's metadata."""
+        facts = {name: getattr(self, name) for name in self.__slots__}
+        return facts | {"promise": self.promise.to_json()}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Facts:
+        """Read metadata back; facts a later version may add are passed over."""
+        known = {name: facts[name] for name in cls.__slots__ if name in facts}
+        promise = dict(known.pop("promise"))
+        promise["attackers"] = tuple(promise.get("attackers", ()))
+        for name in ("columns", "kept", "warnings"):
+            known[name] = tuple(known.get(name, ()))
+        if known.get("bounds"):
+            known["bounds"] = {k: (v[0], v[1]) for k, v in known["bounds"].items()}
+        return cls(**known, promise=Promise(**promise))
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release read back from its file."""
+
+    facts: Facts
+    table: pa.Table = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Release:
+        """Read a release whole; `facts` alone come from `read_facts`, without the rows."""
+        import pyarrow.parquet as pq
+
+        facts = read_facts(path)
+        return cls(facts, pq.read_table(path))
+
+    def to_numpy(self) -> NDArray[Any]:
+        """The perturbed columns as an array, one record a row."""
+        columns = [self.table.column(name).to_numpy() for name in self.facts.columns]
+        return np.column_stack(columns)
+
+
+def read_facts(path: str | Path) -> Facts:
+    """The public facts of a release file."""
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+    except (OSError, pa.ArrowException):
+        raise ReleaseError(f"{path} cannot be read as a release: it is not Parquet") from None
+    if METADATA_KEY not in metadata:
+        raise ReleaseError(f"{path} is a Parquet file, but not a release made by isinglass")
+    try:
+        return Facts.from_json(json.loads(metadata[METADATA_KEY]))
+    except (ValueError, KeyError, TypeError):
+        raise ReleaseError(f"{path} says things about itself that cannot be read here") from None
+
+
+class ReleaseWriter:
+    """Writes a release row group by row group; encoding runs beside the perturbing.
+
+    Row groups are cut at fixed row numbers, so the file's bytes depend on the rows alone and not
+    on the blocks they came in. Two groups are in memory at once, no more.
+    """
+
+    def __init__(
+        self, path: Path, columns: Sequence[str], kept: pa.Schema, dtype: type[np.floating]
+    ) -> None:
+        import pyarrow.parquet as pq
+
+        self._columns = list(columns)
+        kind = pa.from_numpy_dtype(np.dtype(dtype))
+        self._schema = pa.schema([*(pa.field(c, kind) for c in columns), *kept]).remove_metadata()
+        self._kept_schema = kept
+        size = np.dtype(dtype).itemsize * max(len(self._columns), 1)
+        self._group = int(min(1 << 20, max(1 << 10, _GROUP_BYTES // size)))
+        self._spare = [np.empty((len(columns), self._group), dtype) for _ in range(2)]
+        self._filling = self._spare.pop()
+        self._filled = 0
+        self._kept: list[pa.RecordBatch] = []
+        self._writer = pq.ParquetWriter(path, self._schema, use_dictionary=False)
+        self._pool = ThreadPoolExecutor(1)
+        self._pending: Future[NDArray[Any]] | None = None
+        self.rows = 0
+
+    def add(self, Z: NDArray[Any], kept: pa.RecordBatch) -> None:
+        """Append rows of the release."""
+        start = 0
+        while start < len(Z):
+            take = min(len(Z) - start, self._group - self._filled)
+            self._filling[:, self._filled : self._filled + take] = Z[start : start + take].T
+            if self._kept_schema.names:
+                self._kept.append(kept.slice(start, take))
+            self._filled += take
+            start += take
+            if self._filled == self._group:
+                self._flush()
+        self.rows += len(Z)
+
+    def _flush(self) -> None:
+        if not self._filled:
+            return
+        full, rows, kept = self._filling, self._filled, self._kept
+        if self._pending is not None:
+            self._spare.append(self._pending.result())
+        self._pending = self._pool.submit(self._encode, full, rows, kept)
+        self._filling, self._filled, self._kept = self._spare.pop(), 0, []
+
+    def _encode(self, full: NDArray[Any], rows: int, kept: list[pa.RecordBatch]) -> NDArray[Any]:
+        arrays = [pa.array(column[:rows]) for column in full]
+        if kept:
+            together = pa.Table.from_batches(kept).combine_chunks()
+            arrays += [together.column(n).combine_chunks() for n in self._kept_schema.names]
+        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        self._writer.write_table(table, row_group_size=rows)
+        return full
+
+    def close(self, facts: Facts) -> None:
+        """Write what is left and the facts; the file is complete after this."""
+        self._flush()
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+        self._writer.add_key_value_metadata({METADATA_KEY.decode(): json.dumps(facts.to_json())})
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if kind is not None and self._writer.is_open:
+            with contextlib.suppress(OSError):  # the file is thrown away anyhow
+                self._writer.close()

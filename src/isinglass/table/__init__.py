@@ -1,0 +1,1 @@
+"""Reading and writing tables: CSV, Parquet, Arrow, frames; batches in bounded memory."""

@@ -1,0 +1,78 @@
+"""Which columns are perturbed, one-hot encoded, kept as they are, or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from isinglass.errors import TableError
+from isinglass.table.read import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A role for every column of a table."""
+
+    numeric: tuple[str, ...]
+    one_hot: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+def choose_columns(
+    table: Table,
+    *,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    one_hot: Sequence[str] = (),
+) -> Columns:
+    """Give every column a role; columns that are not numbers must be given one by hand."""
+    schema = table.schema
+    asked = [*keep, *drop, *one_hot]
+    unknown = [name for name in asked if name not in schema.names]
+    if unknown:
+        raise TableError(
+            f"{table.name} has no column named {_list(unknown)}; it has {_list(schema.names)}"
+        )
+    twice = sorted({name for name in asked if asked.count(name) > 1})
+    if twice:
+        raise TableError(f"column {_list(twice)} is asked for twice among keep, drop and one-hot")
+    rest = [name for name in schema.names if name not in asked]
+    text = [name for name in rest if not is_numeric(schema.field(name).type)]
+    if text:
+        raise TableError(
+            f"{table.name} has columns that are not numbers: {_list(text)}; pass them on as they "
+            "are with --keep, or leave them out with --drop"
+        )
+    if not rest and not one_hot:
+        raise TableError(f"{table.name} has no numeric column left to perturb")
+    return Columns(tuple(rest), tuple(one_hot), tuple(keep), tuple(drop))
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Numbers a perturbation can work on; an all-empty column counts, and shows up as missing."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_null(kind)
+    )
+
+
+def number_type(table: Table, columns: Columns) -> type[np.floating]:
+    """float32 where no column holds more digits than that, else float64."""
+    narrow = (
+        pa.float16(), pa.float32(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.bool_(),
+    )  # fmt: skip
+    kinds = [table.schema.field(name).type for name in columns.numeric]
+    some = any(pa.types.is_floating(kind) for kind in kinds)
+    return np.float32 if some and all(kind in narrow for kind in kinds) else np.float64
+
+
+def _list(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

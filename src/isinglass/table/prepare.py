@@ -1,0 +1,172 @@
+"""From a table's batches to clean blocks of numbers: missing values settled, categories encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from isinglass.errors import TableError
+from isinglass.table.columns import Columns, number_type
+from isinglass.table.median import medians
+from isinglass.table.read import Table
+from isinglass.table.scale import per_column
+
+Array = NDArray[Any]
+MISSING = ("error", "drop", "median")
+MOST_CATEGORIES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive rows: the numbers, all finite and laid out by columns, and what is kept."""
+
+    X: Array = field(repr=False)
+    kept: pa.RecordBatch = field(repr=False)
+
+
+class Source:
+    """A table with its columns' roles, read as clean blocks as often as needed.
+
+    `categories` of one-hot columns are learned in a pass of their own unless given (a key that
+    is used again brings its own). With `missing="median"` so are the medians.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        columns: Columns,
+        *,
+        missing: str = "error",
+        categories: dict[str, list[Any]] | None = None,
+    ) -> None:
+        if missing not in MISSING:
+            raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
+        self.table = table
+        self.columns = columns
+        self.missing = missing
+        self.dtype = number_type(table, columns)
+        self.categories = self._learn_categories() if categories is None else categories
+        self.names = list(columns.numeric) + [
+            f"{name}#{i}" for name in columns.one_hot for i in range(len(self.categories[name]))
+        ]
+        self._medians = None
+        if missing == "median":
+            self._medians = self._learn_medians()
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.names)
+
+    def one_hot_positions(self) -> range:
+        """Where the encoded columns stand; their bounds are 0 and 1 whatever the table holds."""
+        return range(len(self.columns.numeric), self.n_columns)
+
+    def blocks(self) -> Iterator[Block]:
+        """Clean blocks, in row order; one pass over the table."""
+        width = len(self.columns.numeric)
+        stream = self._raw()
+        for block in stream:
+            finite = np.isfinite(block.X)
+            if finite.all():
+                yield block
+            elif self.missing == "drop":
+                rows = finite.all(axis=1)
+                yield Block(np.asfortranarray(block.X[rows]), block.kept.filter(pa.array(rows)))
+            elif self.missing == "median":
+                for j in np.flatnonzero(~finite.all(axis=0)):
+                    # A missing category belongs to none of them.
+                    fill = self._medians[j] if self._medians is not None and j < width else 0.0
+                    block.X[~finite[:, j], j] = fill
+                yield block
+            else:
+                counts = (~finite).sum(axis=0)
+                for later in stream:
+                    counts += (~np.isfinite(later.X)).sum(axis=0)
+                raise TableError(
+                    f"{self.table.name} has missing or non-finite values: "
+                    f"{per_column(counts, self.names)}; leave those rows out with --missing drop "
+                    "or fill them in with --missing median"
+                )
+
+    def _raw(self) -> Iterator[Block]:
+        columns = self.columns
+        width = len(columns.numeric)
+        for batch in self.table.batches(columns.numeric, [*columns.one_hot, *columns.kept]):
+            X = np.empty((self.n_columns, batch.num_rows), dtype=self.dtype)
+            for j in range(width):
+                X[j] = _numbers(batch.column(j))
+            place = width
+            for offset, name in enumerate(columns.one_hot):
+                known = self.categories[name]
+                X[place : place + len(known)] = self._encode(batch.column(width + offset), name)
+                place += len(known)
+            yield Block(X.T, batch.select(list(columns.kept)))
+
+    def _encode(self, column: pa.Array, name: str) -> Array:
+        known = self.categories[name]
+        values = column.cast(_category_type(column.type))
+        codes = pc.index_in(values, value_set=pa.array(known, type=values.type))
+        strange = pc.sum(pc.and_(pc.is_null(codes), pc.is_valid(column))).as_py()
+        if strange:
+            raise TableError(
+                f"{self.table.name}, column {name}: {strange:,} values are not among the "
+                f"{len(known)} categories the key was made with"
+            )
+        place = codes.fill_null(-1).to_numpy()
+        encoded = (place == np.arange(len(known))[:, np.newaxis]).astype(self.dtype)
+        encoded[:, place < 0] = np.nan
+        return np.asarray(encoded)
+
+    def _learn_categories(self) -> dict[str, list[Any]]:
+        found: dict[str, set[Any]] = {name: set() for name in self.columns.one_hot}
+        if not found:
+            return {}
+        for batch in self.table.batches([], self.columns.one_hot):
+            for name, values in found.items():
+                column = batch.column(batch.schema.get_field_index(name))
+                column = column.cast(_category_type(column.type))
+                values |= set(column.unique().to_pylist())
+                if len(values) > MOST_CATEGORIES:
+                    raise TableError(
+                        f"{self.table.name}, column {name} has more than {MOST_CATEGORIES} "
+                        "different values, too many to one-hot encode; perturb, --keep or --drop it"
+                    )
+        return {name: sorted(values - {None}) for name, values in found.items()}
+
+    def _learn_medians(self) -> NDArray[np.float64]:
+        width = len(self.columns.numeric)
+        middle = np.zeros(width)
+        holes = np.zeros(width, dtype=bool)
+        for block in self._raw():
+            holes |= ~np.isfinite(block.X[:, :width]).all(axis=0)
+        names = [name for name, hole in zip(self.columns.numeric, holes, strict=True) if hole]
+        if names:
+            only = Source(self.table, Columns(tuple(names)))
+            middle[holes] = medians(lambda: (b.X for b in only._raw()), len(names))
+            empty = [n for n, m in zip(names, middle[holes], strict=True) if np.isnan(m)]
+            if empty:
+                raise TableError(
+                    f"{self.table.name} has columns without a single value: {', '.join(empty)}; "
+                    "--drop them"
+                )
+        return middle
+
+
+def _numbers(column: pa.Array) -> Array:
+    kind = column.type
+    if not pa.types.is_floating(kind) and (column.null_count or not pa.types.is_integer(kind)):
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _category_type(kind: pa.DataType) -> pa.DataType:
+    """Categories are compared as text or as numbers, never as something in between."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_integer(kind) else pa.string()

@@ -1,0 +1,129 @@
+"""Scaling to [0, 1] per column, by bounds that are declared in public or learned in private."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.errors import TableError
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Columns go from [low, high] to [0, 1]; a column with low = high goes to 0.
+
+    Learned bounds are facts about the table and belong to the key; only declared ones may be
+    shown, and neither prints.
+    """
+
+    low: Vector = field(repr=False)
+    high: Vector = field(repr=False)
+    declared: bool
+
+    def factors(self, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The shift and the factor of every column, as the table's own kind of number."""
+        span = self.high - self.low
+        factor = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
+        return self.low.astype(dtype), factor.astype(dtype)
+
+    def outside(self, X: NDArray[Any]) -> NDArray[np.intp]:
+        """How many entries of each column lie outside the bounds."""
+        low, high = self.low.astype(X.dtype), self.high.astype(X.dtype)
+        return np.asarray(((X < low) | (X > high)).sum(axis=0))
+
+
+def declared_scaling(bounds: Any, n_columns: int) -> Scaling:
+    """Read `"scaled"` or `(low, high)`, each a number or one number per column."""
+    if isinstance(bounds, str):
+        if bounds != "scaled":
+            raise ValueError(f"bounds must be None, 'scaled' or (low, high), got {bounds!r}")
+        bounds = (0.0, 1.0)
+    try:
+        low, high = (np.asarray(b, dtype=np.float64) for b in bounds)
+        low, high = (np.broadcast_to(b, (n_columns,)).copy() for b in (low, high))
+    except (TypeError, ValueError):
+        raise ValueError(
+            "bounds must be None, 'scaled' or (low, high), each a number or one number for each "
+            f"of the {n_columns} columns"
+        ) from None
+    if not (np.isfinite(low).all() and np.isfinite(high).all()) or (low > high).any():
+        raise ValueError("bounds must be finite, with low <= high in every column")
+    return Scaling(low, high, declared=True)
+
+
+def outside_message(counts: ArrayLike, names: Sequence[str], advice: str) -> str:
+    """Say how many values lie outside the bounds, column by column, without showing one."""
+    return "values outside the bounds: " + per_column(counts, names) + f"; {advice}"
+
+
+def per_column(counts: ArrayLike, names: Sequence[str], most: int = 8) -> str:
+    """`name (count), name (count)` for the columns whose count is not zero."""
+    found = [(n, int(c)) for n, c in zip(names, np.asarray(counts), strict=True) if c]
+    shown = ", ".join(f"{name} ({count:,})" for name, count in found[:most])
+    return shown + (f" and {len(found) - most} more columns" if len(found) > most else "")
+
+
+def read_bounds(path: str | Path) -> dict[str, tuple[float, float]]:
+    """Read a public bounds file: `{"column": [low, high], …}` as JSON, or `column,low,high` lines.
+
+    A bounds file is public: it states what values the column *could* take, from a manual or a
+    regulation, never what this table happens to hold.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise TableError(f"bounds file {path} cannot be read: {reason}") from None
+    if text.lstrip().startswith("{"):
+        try:
+            pairs = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise TableError(f"bounds file {path} is not JSON: line {error.lineno}") from None
+        return {str(name): _pair(value, path, str(name)) for name, value in pairs.items()}
+    bounds: dict[str, tuple[float, float]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, *value = line.rsplit(",", 2)
+        if number == 1 and [v.strip().lower() for v in value] == ["low", "high"]:
+            continue
+        bounds[name.strip().strip('"')] = _pair(value, path, f"line {number}")
+    if not bounds:
+        raise TableError(f"bounds file {path} names no column; write lines of column,low,high")
+    return bounds
+
+
+def _pair(value: Any, path: Path, where: str) -> tuple[float, float]:
+    try:
+        low, high = (float(v) for v in value)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"bounds file {path}, {where}: expected two numbers, low and high"
+        ) from None
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise TableError(f"bounds file {path}, {where}: low must be <= high and both finite")
+    return low, high
+
+
+def bounds_for(
+    columns: Sequence[str], bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Vector, Vector]:
+    """The two vectors for `columns`, in their order; every column must be declared."""
+    missing = [name for name in columns if name not in bounds]
+    if missing:
+        raise TableError(
+            f"the bounds do not name {', '.join(missing[:8])}"
+            + (f" and {len(missing) - 8} more columns" if len(missing) > 8 else "")
+            + "; declare them, --drop or --keep those columns, or leave --bounds out to learn all"
+        )
+    pairs = np.array([bounds[name] for name in columns], dtype=np.float64)
+    return pairs[:, 0], pairs[:, 1]
