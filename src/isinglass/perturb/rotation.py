@@ -26,8 +26,6 @@ Array = NDArray[Any]
 
 #: Below this level Chen and Liu themselves call for more than a rotation.
 LOW_LEVEL = 0.2
-# The attacker may start again where a start was unlucky, so the check does too.
-_ICA_STARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,8 @@ class Rotation(ScaledPerturbation):
         covariance = self._scaled_covariance(X)
         minimum = self.optimize == "minimum"
         order_rows = best_order_minimum if minimum else best_order_average
-        kept, best = np.eye(d), -1.0
+        kept, best, left = np.eye(d), -1.0, np.inf
+        converged = True
         for _ in range(int(self.n_iter)):
             rotation = chance.haar(rng, d)
             placements = placement_levels(rotation, covariance, self.weights)
@@ -173,17 +172,20 @@ class Rotation(ScaledPerturbation):
             order = order_rows(placements)
             levels = placements[np.arange(d), order]
             level = float(levels.min() if minimum else levels.mean())
-            if level > best:
-                kept, best = rotation[order], level
-        key = RotationKey(kept, center)
-        # Algorithm 1 attacks every candidate and keeps the one that fares best. But whitening
-        # takes any rotation out again: what ICA finds depends on its random start alone, and
-        # the best of many candidates is the attack's worst day. So it is run on the one kept.
-        attack = self._attack(X, key, rng) if self.check_ica else None
-        left = np.inf if attack is None else (attack.minimum if minimum else attack.average)
+            if level <= best:
+                continue
+            kept, best = rotation[order], level
+            if self.check_ica:
+                # Algorithm 1 would drop a candidate that ICA gets closer to. But whitening takes
+                # any rotation out again: what ICA finds depends on its random start alone, and
+                # the candidate it did worst on is the attack's bad day, not a better rotation.
+                # So every attack counts against the rotation that is kept.
+                attack = self._attack(X, RotationKey(kept, center), rng)
+                left = min(left, attack.minimum if minimum else attack.average)
+                converged &= attack.converged
         self.privacy_level_ = round(min(best, left), 3)
-        self._warn(self.privacy_level_, attack, by_ica=left < best)
-        return key
+        self._warn(self.privacy_level_, converged, by_ica=left < best)
+        return RotationKey(kept, center)
 
     def _scaled_covariance(self, X: Array) -> Array:
         """Covariance (ddof=1) of the scaled table, block by block."""
@@ -202,9 +204,9 @@ class Rotation(ScaledPerturbation):
     def _attack(self, X: Array, key: RotationKey, rng: np.random.Generator) -> Separation:
         scaled = self._scaled(X[sample_rows(len(X), rng)].astype(np.float64))
         released = (scaled - key.center) @ key.rotation.T
-        return separation_levels(scaled, released, rng, weights=self.weights, n_starts=_ICA_STARTS)
+        return separation_levels(scaled, released, rng, weights=self.weights)
 
-    def _warn(self, level: float, attack: Separation | None, *, by_ica: bool) -> None:
+    def _warn(self, level: float, converged: bool, *, by_ica: bool) -> None:
         cause = "independent component analysis comes that close" if by_ica else "as released"
         message = None
         if level < LOW_LEVEL:
@@ -213,7 +215,7 @@ class Rotation(ScaledPerturbation):
                 f"the {self.optimize} privacy level is {level:g} ({cause}), below {LOW_LEVEL}; "
                 f"{nothing}GeometricPerturbation adds noise against this"
             )
-        elif attack is not None and not attack.converged:
+        elif not converged:
             message = (
                 "independent component analysis did not converge on this table; the privacy "
                 "level is no evidence against an attacker who tries longer"

@@ -1,0 +1,186 @@
+"""Distortion: what it keeps, how it saturates, and that the key undoes it."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+import isinglass as ig
+from isinglass import chance
+from isinglass.activations import ACTIVATIONS
+from isinglass.theory import Setting, expected_squared_distance
+
+RNG = np.random.default_rng(5)
+TABLE = RNG.random((300, 7))
+
+
+def distances(X):
+    return np.linalg.norm(X[:, None] - X[None], axis=2)
+
+
+def by_hand(veil, X, f):
+    """B + Q f(slope (A + W (x - c))), one record at a time."""
+    key = veil._key
+    rows = []
+    for x in X:
+        hidden = f(veil.slope * (key.shifts[0] + key.first @ (x - veil.center)))
+        rows.append(key.offset + key.last @ hidden)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("name", list(ACTIVATIONS))
+@pytest.mark.parametrize("slope", [1.0, 2.5])
+def test_transform_is_the_formula(name, slope):
+    veil = ig.Distortion(
+        name, slope=slope, n_hidden=9, n_components=4, sigma_b=0.3, sigma_q=0.7,
+        bounds="scaled", random_state=3,
+    )  # fmt: skip
+    released = veil.fit_transform(TABLE)
+    expected = by_hand(veil, TABLE, ACTIVATIONS[name].function)
+    np.testing.assert_allclose(released, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("multiple", [1, 2, 3])
+def test_the_identity_with_orthogonal_weights_keeps_every_distance(multiple):
+    veil = ig.Distortion(
+        "identity", n_hidden=7 * multiple, n_components=7 * multiple, bounds="scaled"
+    )
+    np.testing.assert_allclose(
+        distances(veil.fit_transform(TABLE)), distances(TABLE), rtol=1e-10, atol=1e-12
+    )
+
+
+def test_tanh_keeps_small_distances_and_presses_large_ones():
+    near = 0.5 + 1e-4 * RNG.normal(size=(60, 40))
+    veil = ig.Distortion("tanh", n_hidden=4000, n_components=40, bounds="scaled", random_state=0)
+    released = veil.fit(near).transform(near)
+    ratio = distances(released)[np.triu_indices(60, 1)] / distances(near)[np.triu_indices(60, 1)]
+    # One draw of 4000 hidden units: the mean squared ratio is 1 up to a few per cent.
+    assert abs(np.mean(ratio**2) - 1) < 0.06
+    far = np.vstack([np.zeros(40), np.ones(40)])
+    assert distances(veil.transform(far))[0, 1] < 0.75 * distances(far)[0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("activation", ["identity", "tanh", "square", "sign", "relu"])
+def test_gaussian_weights_give_the_expected_squared_distance(activation):
+    x, y = np.array([0.3, -0.2, 0.9]), np.array([0.5, 0.4, -0.1])
+    setting = Setting(n_hidden=3, n_components=2, sigma_w=1.0, sigma_a=0.5, sigma_q=1.0)
+    expected = expected_squared_distance(x, y, activation, setting)
+    squared = []
+    rng = chance.generator(0)
+    # Bounds one apart and their middle as centre leave a record as it is; halving the records
+    # and doubling sigma_w keeps them inside.
+    pair = np.vstack([x, y]) / 2
+    for _ in range(3000):
+        veil = ig.Distortion(
+            activation, n_hidden=3, n_components=2, weights="gaussian", sigma_w=2.0, sigma_a=0.5,
+            sigma_q=1.0, bounds=(-0.5, 0.5), random_state=rng,
+        )  # fmt: skip
+        a, b = veil.fit_transform(pair)
+        squared.append(((a - b) ** 2).sum())
+    squared = np.array(squared)
+    assert abs(squared.mean() - expected) < 5 * squared.std() / np.sqrt(len(squared))
+
+
+@pytest.mark.parametrize("size", [29, 60])
+def test_whoever_has_the_key_undoes_tanh(size):
+    table = RNG.random((50, 29))
+    veil = ig.Distortion(
+        "tanh", n_hidden=size, n_components=size, weights="gaussian", bounds="scaled",
+        random_state=1,
+    )  # fmt: skip
+    released, key = veil.fit_transform(table), veil._key
+    hidden = np.linalg.lstsq(key.last, (released - key.offset).T, rcond=None)[0]
+    inner = np.arctanh(np.clip(hidden, -1 + 1e-16, 1 - 1e-16)) - key.shifts[0][:, None]
+    weight = 1 - hidden**2
+    back = np.array(
+        [
+            np.linalg.lstsq(w[:, None] * key.first, w * i, rcond=None)[0]
+            for w, i in zip(weight.T, inner.T, strict=True)
+        ]
+    )
+    assert np.median(np.abs(back + veil.center - table)) < 1e-6
+
+
+def test_saturated_outliers_do_not_collapse_onto_one_point():
+    """Two far records at a right angle stay about as far apart as their corners."""
+    m = 20_000
+    veil = ig.Distortion(
+        "tanh", n_hidden=m, n_components=1, weights="gaussian", center=0.0, sigma_a=0.0,
+        sigma_q=1.0, bounds=(0, 1), clip=False, random_state=0,
+    )  # fmt: skip
+    far = np.array([[1.0, 0.0], [0.0, 1.0]])
+    key = veil.fit(far)._key
+    hidden = np.tanh(1e6 * far @ key.first.T)
+    assert abs(((hidden[0] - hidden[1]) ** 2).sum() / m - 2) < 0.1
+
+
+def test_detection_falls_from_identity_to_tanh_to_steeper_slopes():
+    data = ig.datasets.flights(4000, n_outliers=80, random_state=2)
+    X = data.X.astype(float)
+    X = (X - X.min(0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
+
+    def top(Z):
+        near, _ = NearestNeighbors(n_neighbors=6).fit(Z).kneighbors(Z)
+        return set(np.argsort(-near[:, 1:].mean(axis=1), kind="stable")[:100])
+
+    def found(**settings):
+        veil = ig.Distortion(bounds="scaled", random_state=0, **settings)
+        return len(top(veil.fit_transform(X)) & top(X)) / 100
+
+    assert found(activation="identity") == 1.0
+    rates = [found(activation="tanh", slope=s) for s in (1, 4, 16)] + [found(activation="sign")]
+    assert rates[0] > 0.6
+    assert rates[0] > rates[2]
+    assert all(a >= b - 0.05 for a, b in zip(rates, rates[1:], strict=False))
+
+
+def test_a_second_layer_is_a_second_layer():
+    veil = ig.Distortion("tanh", layers=2, n_hidden=5, bounds="scaled", random_state=0)
+    released, key = veil.fit_transform(TABLE), veil._key
+    hidden = np.tanh((TABLE - 0.5) @ key.first.T + key.shifts[0])
+    hidden = np.tanh(hidden @ key.deep[0].T + key.shifts[1])
+    np.testing.assert_allclose(released, hidden @ key.last.T + key.offset, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"n_hidden": 0}, "n_hidden must be"),
+        ({"n_components": 1.5}, "n_components must be"),
+        ({"layers": 0}, "layers must be"),
+        ({"weights": "uniform"}, "weights must be"),
+        ({"slope": 0}, "slope must be"),
+        ({"sigma_w": 0}, "sigma_w must be"),
+        ({"sigma_a": -1}, "sigma_a must be"),
+        ({"sigma_q": np.inf}, "sigma_q must be"),
+        ({"center": [1, 2]}, "center must be"),
+        ({"activation": "softmax"}, "activation must be"),
+        ({"activation": "square", "sigma_a": 0}, "sigma_q"),
+        ({"bounds": "other"}, "bounds must be"),
+        ({"bounds": (1, 0)}, "low <= high"),
+        ({"bounds": ([0, 0], [1, 1])}, "bounds must be"),
+    ],
+)
+def test_bad_settings_are_named(settings, says):
+    with pytest.raises(ValueError, match=says):
+        ig.Distortion(**({"bounds": "scaled"} | settings)).fit(TABLE)
+
+
+def test_values_outside_the_bounds_are_counted_never_shown():
+    table = TABLE.copy()
+    table[3:5, 2] = 123.456
+    veil = ig.Distortion(bounds="scaled")
+    with pytest.raises(ValueError, match=r"2 \(2\)") as error:
+        veil.fit(TABLE).transform(table)
+    assert "123" not in str(error.value)
+    veil = ig.Distortion(bounds="scaled", clip=True).fit(TABLE)
+    clipped = np.clip(table, 0, 1)
+    np.testing.assert_array_equal(veil.transform(table), veil.transform(clipped))
+
+
+def test_learned_bounds_warn_and_declared_ones_do_not(recwarn):
+    ig.Distortion(bounds=(0, 1)).fit(TABLE)
+    assert not [w for w in recwarn if issubclass(w.category, ig.PrivacyWarning)]
+    with pytest.warns(ig.PrivacyWarning, match="bounds were learned"):
+        ig.Distortion().fit(TABLE)
