@@ -21,11 +21,11 @@ _HOMES = {
     "GeometricPerturbation": "perturb.geometric",
     "MultiplicativeNoise": "perturb.noise",
     "MultipartyPerturbation": "perturb.multiparty",
-    "PublicMatrix": "perturb.multiparty",
+    "PublicMatrix": "perturb.public_matrix",
     "RandomProjection": "perturb.projection",
     "Rotation": "perturb.rotation",
     "load_key": "perturb.base",
-    "public_matrix": "perturb.multiparty",
+    "public_matrix": "perturb.public_matrix",
     "Release": "release",
     "privacy_level": "measure.vod",
     "variance_of_difference": "measure.vod",
@@ -88,9 +88,10 @@ if TYPE_CHECKING:
     from isinglass.perturb.condensation import Condensation
     from isinglass.perturb.distortion import Distortion
     from isinglass.perturb.geometric import GeometricPerturbation
-    from isinglass.perturb.multiparty import MultipartyPerturbation, PublicMatrix, public_matrix
+    from isinglass.perturb.multiparty import MultipartyPerturbation
     from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise
     from isinglass.perturb.projection import RandomProjection
+    from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
     from isinglass.perturb.rotation import Rotation
     from isinglass.promise import Promise
     from isinglass.publish import write_release

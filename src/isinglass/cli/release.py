@@ -83,7 +83,7 @@ def release(
         if public_matrix is not None:
             if method != "multiparty":
                 raise ReleaseError("--public-matrix goes with --method multiparty")
-            from isinglass.perturb.multiparty import PublicMatrix
+            from isinglass.perturb.public_matrix import PublicMatrix
 
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
         perturbation = perturbation_for(method, settings, extra)

@@ -2,10 +2,10 @@
 
 # Not lazy: `flights` names a file and a function, and only an import made here lets the function
 # win whatever was imported first. It costs numpy and `chance`; pyarrow waits until `load`.
+from isinglass.datasets.dataset import Dataset
 from isinglass.datasets.files import available, load
 from isinglass.datasets.flights import flight_batches, flights
 from isinglass.datasets.synthetic import (
-    Dataset,
     banana,
     e_gau_dis,
     helical_coil,

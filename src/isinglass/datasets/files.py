@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isinglass.datasets.synthetic import Dataset
+from isinglass.datasets.dataset import Dataset
 from isinglass.errors import TableError
 
 VARIABLE = "ISINGLASS_DATA"

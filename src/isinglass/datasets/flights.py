@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from isinglass import chance
-from isinglass.datasets.synthetic import Dataset
-
-Single = NDArray[np.float32]
+from isinglass.datasets.dataset import Dataset
+from isinglass.datasets.sensors import Code, Moments, Sensor, Single, codes_up_to, sensors_up_to
 
 # Rows are made in blocks, each from a generator of its own, and then cut to the asked batches;
 # this is why batches never change what is in them. Not a power of two: the transposed copy below
@@ -23,8 +20,8 @@ _FLIGHT_ROWS = 640  # mean length of a flight
 _NOISE = 0.006  # sd of the sensor noise, in units of a sensor's span
 _WEAKEST, _STRONGEST = 0.1, 1.6  # length of an anomaly's displacement, in the same units
 
-# Fixed: a carrier keeps its fleet, and a sensor its meaning, whatever the random state.
-_FLEET_SEED, _SENSOR_SEED = 1903, 1947
+# Fixed: a carrier keeps its fleet whatever the random state.
+_FLEET_SEED = 1903
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,90 +33,6 @@ class _Fleet:
     engine_wear: float
     gains: Single
     offsets: Single  # in units of a sensor's span
-
-
-@dataclass(frozen=True, slots=True)
-class _Moments:
-    """The state of the aircraft at every row of a block; all sensors are functions of it."""
-
-    level: Single  # 0 on the ground, 1 at cruise
-    climb: Single  # 1 in steepest climb, -1 in steepest descent
-    altitude: Single
-    pressure: Single  # share of the sea level's
-    kelvin: Single
-    airspeed: Single
-    mach: Single
-    weight: Single  # share of the largest allowed
-    power: Single
-    wear_1: Single
-    wear_2: Single
-    warmth: Single
-    wind: Single
-    gust: Single
-    bank: Single
-    icing: Single
-
-
-@dataclass(frozen=True, slots=True)
-class _Sensor:
-    """A column: how it reads the state, how far it ranges, where engine wear pushes it."""
-
-    name: str
-    span: float
-    wear: float
-    read: Callable[[_Moments], Single]
-
-
-@dataclass(frozen=True, slots=True)
-class _Code:
-    """A column of whole numbers."""
-
-    name: str
-    read: Callable[[_Moments], NDArray[Any]]
-
-
-_SENSORS = (
-    _Sensor("altitude", 38_000, 0, lambda m: m.altitude),
-    _Sensor("airspeed", 130, 0, lambda m: m.airspeed),
-    _Sensor("mach", 0.6, 0, lambda m: m.mach),
-    _Sensor("vertical_speed", 5000, 0, lambda m: 0.07 * m.climb * m.altitude + 900 * m.climb),
-    _Sensor("engine_1_n1", 60, 0.3, lambda m: 32 + 66 * m.power + 2 * m.wear_1),
-    _Sensor("engine_1_egt", 420, 1.0, lambda m: 380 + 430 * m.power**2 + 40 * m.wear_1 + m.warmth),
-    _Sensor("engine_1_fuel_flow", 2400, 0.7, lambda m: _fuel_flow(m, m.wear_1)),
-    _Sensor("pitch", 18, 0, lambda m: 7 * m.climb + 1.5 * m.gust + 4 * _lift(m)),
-    _Sensor("angle_of_attack", 6, 0, lambda m: 6 * _lift(m) + m.gust),
-    _Sensor("static_air_temperature", 80, 0, lambda m: m.kelvin - 273.15),
-    _Sensor("total_air_temperature", 65, 0, lambda m: _total_kelvin(m) - 273.15),
-    _Sensor("static_pressure", 820, 0, lambda m: 1013.25 * m.pressure),
-    _Sensor("engine_2_n1", 60, 0.3, lambda m: 32 + 66 * m.power + 2 * m.wear_2),
-    _Sensor("engine_2_egt", 420, 1.0, lambda m: 380 + 430 * m.power**2 + 40 * m.wear_2 + m.warmth),
-    _Sensor("engine_2_fuel_flow", 2400, 0.7, lambda m: _fuel_flow(m, m.wear_2)),
-    _Sensor("true_airspeed", 330, 0, lambda m: _true_airspeed(m)),
-    _Sensor("ground_speed", 380, 0, lambda m: _true_airspeed(m) + m.wind * m.level),
-    _Sensor("gross_weight", 26_000, 0, lambda m: 78_000 * m.weight),
-    _Sensor("roll", 45, 0, lambda m: 20 * m.bank),
-    _Sensor("vertical_acceleration", 0.5, 0, lambda m: 1 + 0.2 * m.gust + 0.05 * m.bank**2),
-    _Sensor("lateral_acceleration", 0.2, 0, lambda m: 0.06 * m.bank + 0.03 * m.gust),
-    _Sensor("throttle_lever", 45, 0, lambda m: 20 + 48 * m.power),
-    _Sensor("engine_1_n2", 32, 0.3, lambda m: 66 + 33 * np.sqrt(m.power) + 2 * m.wear_1),
-    _Sensor("engine_2_n2", 32, 0.3, lambda m: 66 + 33 * np.sqrt(m.power) + 2 * m.wear_2),
-    _Sensor("engine_1_oil_temperature", 45, 0.8, lambda m: 68 + 40 * m.power + 10 * m.wear_1),
-    _Sensor("engine_1_oil_pressure", 28, -0.8, lambda m: 38 + 26 * m.power - 6 * m.wear_1),
-    _Sensor("engine_1_vibration", 1.6, 1.0, lambda m: 0.2 + m.power**3 + 0.6 * m.wear_1),
-    _Sensor("cabin_altitude", 8000, 0, lambda m: 8000 * m.level * (2 - m.level)),
-    _Sensor("stabilizer_trim", 6, 0, lambda m: 4 * m.level - 5 * m.weight + 0.5 * m.climb),
-)
-
-# Switches share their levels, so that every combination lasts for a dozen rows of a flight.
-_CODES = (
-    _Code("flap_position", lambda m: 1 * (m.level < 0.3) + (m.level < 0.15) + (m.level < 0.06)),
-    _Code("landing_gear", lambda m: m.level < 0.06),
-    _Code("autopilot_mode", lambda m: (m.level > 0.15) * (2 - (m.climb > 0.1) + (m.climb < -0.1))),
-    _Code("speed_brake", lambda m: (m.climb < 0) & (m.level > 0.3) & (m.level < 0.6)),
-    _Code("anti_ice", lambda m: (m.icing > 0.5) & (m.level > 0.15) & (m.level < 0.6)),
-    _Code("seat_belt_sign", lambda m: m.level < 0.3),
-    _Code("ground_contact", lambda m: m.level < 0.015),
-)
 
 
 def flights(
@@ -204,7 +117,7 @@ def flight_batches(
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}")
     number = _carrier_number(carrier)
-    sensors = _sensors(n_features - n_discrete)
+    sensors = sensors_up_to(n_features - n_discrete)
     archive = _Archive(
         n_rows=n_rows,
         n_outliers=n_outliers,
@@ -212,7 +125,7 @@ def flight_batches(
         seed=(*chance.stream_key(chance.generator(random_state)).tolist(), number),
         fleet=_fleet(number, len(sensors)),
         sensors=sensors,
-        codes=_codes(n_discrete),
+        codes=codes_up_to(n_discrete),
     )
     return _cut(archive, batch_rows, dtype)
 
@@ -225,8 +138,8 @@ class _Archive:
     n_outliers: int
     seed: tuple[int, ...]
     fleet: _Fleet
-    sensors: tuple[_Sensor, ...]
-    codes: tuple[_Code, ...]
+    sensors: tuple[Sensor, ...]
+    codes: tuple[Code, ...]
 
     def column_names(self) -> tuple[str, ...]:
         return (*(sensor.name for sensor in self.sensors), *(code.name for code in self.codes))
@@ -273,7 +186,7 @@ def _cut(archive: _Archive, batch_rows: int, dtype: DTypeLike) -> Iterator[Datas
         yield Dataset(X, is_outlier, names)
 
 
-def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> _Moments:
+def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> Moments:
     """Cut the rows into flights, draw what sets each flight apart, and fly it."""
     n_flights = max(1, round(rows / _FLIGHT_ROWS))
     ends = np.cumsum(rng.uniform(0.6, 1.4, size=n_flights))
@@ -313,7 +226,7 @@ def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> _Moments:
     # Calibrated airspeed to Mach number, subsonic.
     impact = (1 + 0.2 * (airspeed / 661.47) ** 2) ** 3.5 - 1
     mach = np.sqrt(5 * ((impact / pressure + 1) ** (2 / 7) - 1))
-    return _Moments(
+    return Moments(
         level=level,
         climb=climb,
         altitude=altitude,
@@ -334,7 +247,7 @@ def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> _Moments:
 
 
 def _readings(
-    sensors: tuple[_Sensor, ...], moments: _Moments, fleet: _Fleet, rng: np.random.Generator
+    sensors: tuple[Sensor, ...], moments: Moments, fleet: _Fleet, rng: np.random.Generator
 ) -> Single:
     """What the sensors show, one line per sensor."""
     spans = np.array([sensor.span for sensor in sensors], dtype=np.float32)[:, None]
@@ -347,7 +260,7 @@ def _readings(
 
 
 def _displacements(
-    X: Single, planted: NDArray[np.int64], sensors: tuple[_Sensor, ...], rng: np.random.Generator
+    X: Single, planted: NDArray[np.int64], sensors: tuple[Sensor, ...], rng: np.random.Generator
 ) -> Single:
     """How far each planted row is moved: a direction of one of three kinds, times a strength."""
     n_planted, width = len(planted), len(sensors)
@@ -365,26 +278,6 @@ def _displacements(
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     strength = _WEAKEST * (_STRONGEST / _WEAKEST) ** rng.random((n_planted, 1))
     return np.asarray(strength * direction * spans, dtype=np.float32)
-
-
-def _sensors(count: int) -> tuple[_Sensor, ...]:
-    """The first `count` sensors; those past the named ones bend a mixture of the state."""
-    rng = np.random.Generator(np.random.SFC64(_SENSOR_SEED))
-    mixtures = rng.normal(size=(max(0, count - len(_SENSORS)), 6)).tolist()
-    extra = (
-        _Sensor(f"sensor_{number}", 2, 0, partial(_mixture, weights))
-        for number, weights in enumerate(mixtures, start=len(_SENSORS) + 1)
-    )
-    return (*_SENSORS[:count], *extra)
-
-
-def _codes(count: int) -> tuple[_Code, ...]:
-    """The first `count` coded columns; those past the named ones switch at some level."""
-    extra = (
-        _Code(f"status_{number}", partial(_above, 0.1 + 0.8 * (0.618 * number % 1)))
-        for number in range(len(_CODES) + 1, count + 1)
-    )
-    return (*_CODES[:count], *extra)
 
 
 def _fleet(carrier: int, n_sensors: int) -> _Fleet:
@@ -406,32 +299,3 @@ def _carrier_number(carrier: int | str) -> int:
     if isinstance(carrier, int | np.integer) and carrier >= 0:
         return int(carrier)
     raise ValueError(f"carrier must be a whole number >= 0 or a letter A to Z, got {carrier!r}")
-
-
-def _lift(m: _Moments) -> Single:
-    """The lift coefficient, up to a constant."""
-    return np.asarray(m.weight * (145 / m.airspeed) ** 2)
-
-
-def _true_airspeed(m: _Moments) -> Single:
-    return np.asarray(38.967 * m.mach * np.sqrt(m.kelvin))
-
-
-def _total_kelvin(m: _Moments) -> Single:
-    return np.asarray(m.kelvin * (1 + 0.2 * m.mach**2))
-
-
-def _fuel_flow(m: _Moments, wear: Single) -> Single:
-    return np.asarray((300 + 2900 * m.power) * (0.45 + 0.55 * m.pressure) * (1 + 0.05 * wear))
-
-
-def _mixture(weights: list[float], m: _Moments) -> Single:
-    state = (m.level, m.climb, 5 * (m.weight - 0.8), m.power, 0.3 * m.gust, m.wear_1)
-    total = np.zeros_like(m.level)
-    for weight, part in zip(weights, state, strict=True):
-        total += weight * part
-    return np.asarray(np.tanh(total))
-
-
-def _above(step: float, m: _Moments) -> NDArray[np.bool_]:
-    return np.asarray(m.level > step)

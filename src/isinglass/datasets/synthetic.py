@@ -1,39 +1,21 @@
-"""The papers' small synthetic sets, and `Dataset`, in which every set is handed over."""
+"""The papers' small synthetic sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isinglass import chance
+from isinglass.datasets.dataset import Dataset
 
 # Five clusters (Aggarwal, ICDE 2007); a cluster's sd along each axis is uniform on [0, 0.1].
 _N_CLUSTERS = 5
 _LARGEST_RADIUS = 0.1
 
 _ARC_CENTERS = 20
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dataset:
-    """A table and what is known about its rows; printing one shows its shape, never a value.
-
-    `is_outlier` marks the planted or known outliers, None where a set has no such notion.
-    `labels` holds the class, cluster or other label of each row, None where there is none.
-    """
-
-    X: NDArray[Any]
-    is_outlier: NDArray[np.bool_] | None
-    column_names: tuple[str, ...]
-    labels: NDArray[np.int64] | None = None
-
-    def __repr__(self) -> str:
-        rows, columns = self.X.shape
-        return f"Dataset({rows} rows x {columns} columns)"
 
 
 def helical_coil(
