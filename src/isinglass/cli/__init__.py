@@ -50,12 +50,12 @@ def main() -> NoReturn:
     """Run a command; exit 0 on success, 1 when a verification says no, 2 on bad input."""
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1 or bool(os.environ.get("ISINGLASS_DEBUG"))
-    # Being told to stop must clean up as Ctrl-C does.
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
         app(arguments, prog_name="isinglass", standalone_mode=True)
-    except KeyboardInterrupt:
-        _fail("stopped; nothing was written", 130)
+    except _StoppedError as stop:
+        _fail("stopped before anything was finished; nothing was written", 128 + stop.args[0])
     except Exception as error:
         if debug:
             raise
@@ -63,8 +63,12 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
+class _StoppedError(BaseException):
+    """Ctrl-C, or being told to end: unwinds like any error, so that no half-written file stays."""
+
+
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+    raise _StoppedError(number)
 
 
 def _fail(sentence: str, code: int) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
@@ -178,6 +179,32 @@ class Distortion(ScaledPerturbation):
             )
         return activation(self.activation)
 
+    def undo(self, Z: ArrayLike) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        Exact up to rounding where f has an inverse and neither `n_hidden` nor `n_components` is
+        below the number of columns; records that saturated f lose digits. Raises `ValueError`
+        where values are lost for good (square, sign, relu).
+        """
+        check_is_fitted(self, "_key")
+        f = activation(self.activation)
+        if f.inverse is None:
+            raise ValueError(f"activation {f.name} loses values for good; there is no way back")
+        key = self._key
+        deep = [] if key.deep is None else list(key.deep)
+        values = _solve(key.last, np.asarray(Z, dtype=np.float64) - key.offset)
+        for weights, shift in zip([*deep[::-1], key.first], key.shifts[::-1], strict=True):
+            # Rounding may carry a saturated unit past the end of f's range.
+            limit = float(f.function(np.array([np.inf]))[0])
+            if np.isfinite(limit):
+                floor = float(f.function(np.array([-np.inf]))[0])
+                room = 1e-15 * (limit - floor)
+                values = np.clip(values, floor + room, limit - room)
+            inner = f.inverse(values) / self.slope - shift
+            values = _solve(weights, inner)
+        low, high = self._scaling.low, self._scaling.high
+        return np.asarray((values + self.center) * (high - low) + low)
+
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         key, f = self._key, activation(self.activation).function
         center = np.broadcast_to(np.asarray(self.center, dtype=np.float64), self.n_features_in_)
@@ -201,3 +228,8 @@ class Distortion(ScaledPerturbation):
             return np.asarray(released)
 
         return mix
+
+
+def _solve(matrix: Array, rows: Array) -> Array:
+    """The x with matrix @ x nearest to each row."""
+    return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)

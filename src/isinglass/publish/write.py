@@ -81,6 +81,7 @@ def write_release(
     force: bool = False,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    home: str | Path | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Written:
@@ -120,6 +121,9 @@ def write_release(
         Replace an existing release or key.
     encoding, delimiter : str
         Of a CSV file.
+    home : path, optional
+        Folder of the owner's register of releases; by default `ISINGLASS_HOME`, or the user's
+        own data folder.
     progress : callable, optional
         Called as `progress(stage, rows done, rows in all or None)`.
     say : callable, optional
@@ -149,7 +153,7 @@ def write_release(
     _settle_bounds(perturbation, source, bounds if stored is None else None, clip)
 
     tell: Progress = progress or (lambda stage, done, total: None)
-    register = Register()
+    register = Register(home)
     look = look_at(source, perturbation, register, tell)
     earlier = refuse_earlier(source, look, register, again=again)
     notes = notes_on(look, source, again=earlier, shuffle=shuffle)

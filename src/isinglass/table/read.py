@@ -57,7 +57,8 @@ def open_table(source: Any, *, encoding: str = "utf8", delimiter: str | None = N
             "a table must be a path, a pandas, polars or pyarrow frame, or an array, "
             f"got {type(source).__name__}"
         ) from None
-    return MemoryTable(frame.to_arrow(), "the frame")
+    # A pandas index is not a column.
+    return MemoryTable(frame.to_arrow().select(frame.columns), "the frame")
 
 
 def _open_path(path: Path, encoding: str, delimiter: str | None) -> Table:
@@ -139,7 +140,8 @@ class IpcTable:
         self.name = str(path)
         self._path = path
         with self._reading():
-            is_file = path.open("rb").read(6) == b"ARROW1"
+            with path.open("rb") as file:
+                is_file = file.read(6) == b"ARROW1"
             self._open = pa.ipc.open_file if is_file else pa.ipc.open_stream
             with pa.memory_map(str(path)) as source:
                 reader = self._open(source)
