@@ -14,9 +14,10 @@ _NOISE = {
     "check_methods_subset_invariance": "each call takes the next rows of the noise stream",
     "check_dict_unchanged": "transform moves the cursor of rows that are used up",
 }
+_OWN_ORDER = "fit_transform emits new records in an order of their own"
 _NEW_RECORDS = _NOISE | {
-    "check_transformer_general": "fit_transform emits new records in an order of their own",
-    "check_transformer_data_not_an_array": "fit_transform emits new records in an order of their own",
+    "check_transformer_general": _OWN_ORDER,
+    "check_transformer_data_not_an_array": _OWN_ORDER,
 }
 
 #: name: (instance with settings small enough for many runs, expected failures)

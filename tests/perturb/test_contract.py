@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import check_estimator
+from tests.checks import PERTURBATIONS
 
 import isinglass as ig
 from isinglass.errors import KeyFileError, ReleaseError
 from isinglass.perturb.base import Perturbation, ScaledPerturbation, methods
 from isinglass.perturb.key import read_key
 from isinglass.table.survey import survey
-from tests.checks import PERTURBATIONS
 
 TABLE = np.random.default_rng(11).random((257, 5))
 every = pytest.mark.parametrize("name", list(PERTURBATIONS))
@@ -83,8 +83,7 @@ def test_the_key_never_shows(name, caplog):
     shown += [repr(veil.key_file()), f"{veil.__dict__.get('_scaling')}", repr([veil])]
     bundle = veil._repr_mimebundle_()
     shown += [str(v) for v in bundle.values()]
-    public = {k: v for k, v in vars(veil).items() if not k.startswith("_")}
-    shown.append(repr({k: v for k, v in public.items()}))
+    shown.append(repr({k: v for k, v in vars(veil).items() if not k.startswith("_")}))
     for bad in (TABLE[:, :2], np.full((2, 5), np.nan), "text", TABLE[:0]):
         try:
             veil.transform(bad)

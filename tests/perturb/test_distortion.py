@@ -1,5 +1,7 @@
 """Distortion: what it keeps, how it saturates, and that the key undoes it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
@@ -11,6 +13,9 @@ from isinglass.theory import Setting, expected_squared_distance
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.random((300, 7))
+
+
+INVERTIBLE = ["identity", "tanh", "sigmoid", "erf"]
 
 
 def distances(X):
@@ -84,8 +89,12 @@ def test_gaussian_weights_give_the_expected_squared_distance(activation):
     assert abs(squared.mean() - expected) < 5 * squared.std() / np.sqrt(len(squared))
 
 
-@pytest.mark.parametrize("name", ["identity", "tanh", "sigmoid", "erf", "double_logistic"])
-@pytest.mark.parametrize(("size", "layers"), [(29, 1), (60, 1), (29, 2)])
+@pytest.mark.parametrize(
+    ("name", "size", "layers"),
+    # Flat at 0 and soon saturated, two layers of the double logistic lose too many digits.
+    [(f, n, 1) for f in [*INVERTIBLE, "double_logistic"] for n in (29, 60)]
+    + [(f, 29, 2) for f in INVERTIBLE],
+)
 @pytest.mark.parametrize("weights", ["orthogonal", "gaussian"])
 def test_whoever_has_the_key_undoes_it(name, size, layers, weights):
     """Bhaduri et al. call tanh irreversible; with the key it is a matter of two least squares."""
@@ -141,7 +150,7 @@ def test_detection_falls_from_identity_to_tanh_to_steeper_slopes():
     rates = [found(activation="tanh", slope=s) for s in (1, 4, 16)] + [found(activation="sign")]
     assert rates[0] > 0.6
     assert rates[0] > rates[2]
-    assert all(a >= b - 0.05 for a, b in zip(rates, rates[1:], strict=False))
+    assert all(a >= b - 0.05 for a, b in itertools.pairwise(rates))
 
 
 def test_a_second_layer_is_a_second_layer():

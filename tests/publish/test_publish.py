@@ -194,7 +194,7 @@ def test_a_second_release_of_the_same_rows_is_refused(table, tmp_path):
     ig.write_release(table, tmp_path / "1.parquet", ig.Distortion(), drop=["tail"], again=True)
     disguised = FRAME.sample(frac=0.9, random_state=1)[["c", "a", "d", "b", "tail"]]
     for source, veil in ((table, ig.AdditiveNoise()), (disguised, ig.Distortion())):
-        with pytest.raises(ReleaseError, match="left before.*--again"):
+        with pytest.raises(ReleaseError, match=r"left before.*--again"):
             release(source, tmp_path / "2.parquet", veil, again=False)
         assert not list(tmp_path.glob("*2.*"))
     written = release(table, tmp_path / "2.parquet", again=True)

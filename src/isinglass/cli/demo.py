@@ -43,8 +43,8 @@ One key for all (tanh distortion)
 
 A secret each (random multiparty perturbation)
   found       {own.found} of the {story.top} strongest outliers survive
-  read back   {own.recovered:.0%} of aurora's values, by the miner, who has the public matrix and has seen
-              borealis's flights
+  read back   {own.recovered:.0%} of aurora's values, by the miner, who has the public matrix
+              and knows what borealis's flights look like
               ({own.blind:.0%} for a guess that never saw the release)
 
 Both are heuristics: nothing is proved about what they hide.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from isinglass.demo.story import ALPHA, AIRLINES, Chapter, Story
+from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6876; --line: #d8dee6; --bg: #fbfcfd;
@@ -101,8 +101,8 @@ numbers show.</p></div>
 {story.top} strongest outliers contain {story.planted_found_in_tables} of them; on the tanh
 releases {shared.planted_found}, on the multiparty releases {own.planted_found}.</p>
 <h2>What lies in this folder</h2>
-<p><code>{"/</code>, <code>".join(AIRLINES)}/</code>: each airline&rsquo;s recordings and keys, which
-stay there. <code>miner/</code>: the releases and the public matrix, which is all that left.
+<p><code>{"/</code>, <code>".join(AIRLINES)}/</code>: each airline&rsquo;s recordings and keys,
+which stay there. <code>miner/</code>: the releases and the public matrix, which is all that left.
 The flights are generated; the keys came from the operating system.</p>
 </main></body></html>
 """

@@ -141,7 +141,8 @@ def _shared_key(
         veil = Distortion("tanh") if name == first else None
         write_release(
             folder / name / "flights.parquet", out, veil, key=key if veil else None,
-            use_key=None if veil else key, bounds=bounds, clip=True, home=folder / name / "register",
+            use_key=None if veil else key, bounds=bounds, clip=True,
+            home=folder / name / "register",
         )  # fmt: skip
         releases.append(Release.read(out).to_numpy())
     # The second airline holds the same key, and so reads the first one's release.
@@ -205,7 +206,7 @@ def _strongest(X: Array) -> set[int]:
 
 def _scaled(X: Array, bounds: Bounds) -> Array:
     low, high = np.array(list(bounds.values())).T
-    return np.clip((X - low) / (high - low), 0, 1)
+    return np.asarray(np.clip((X - low) / (high - low), 0, 1))
 
 
 def _count(rows: set[int], planted: NDArray[np.bool_]) -> int:

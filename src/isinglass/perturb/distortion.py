@@ -200,10 +200,13 @@ class Distortion(ScaledPerturbation):
                 floor = float(f.function(np.array([-np.inf]))[0])
                 room = 1e-15 * (limit - floor)
                 values = np.clip(values, floor + room, limit - room)
-            inner = f.inverse(values) / self.slope - shift
-            values = _solve(weights, inner)
+            inner = np.asarray(f.inverse(values))
+            # Where f is flat a unit says little: its rounding counts for as much less.
+            trust = np.ones_like(inner) if f.derivative is None else f.derivative(inner)
+            values = _solve(weights, inner / self.slope - shift, trust)
         low, high = self._scaling.low, self._scaling.high
-        return np.asarray((values + self.center) * (high - low) + low)
+        center = np.asarray(self.center, dtype=np.float64)
+        return np.asarray((values + center) * (high - low) + low)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         key, f = self._key, activation(self.activation).function
@@ -230,6 +233,12 @@ class Distortion(ScaledPerturbation):
         return mix
 
 
-def _solve(matrix: Array, rows: Array) -> Array:
-    """The x with matrix @ x nearest to each row."""
-    return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)
+def _solve(matrix: Array, rows: Array, trust: Array | None = None) -> Array:
+    """The x with matrix @ x nearest to each row, entries weighted by `trust`."""
+    if trust is None or matrix.shape[0] <= matrix.shape[1]:
+        return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)
+    found = [
+        np.linalg.lstsq(t[:, np.newaxis] * matrix, t * row, rcond=None)[0]
+        for t, row in zip(trust, rows, strict=True)
+    ]
+    return np.asarray(found).reshape(len(rows), matrix.shape[1])

@@ -1,0 +1,32 @@
+"""How large a batch is, and what every table's columns must satisfy."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from isinglass.errors import TableError
+
+# A batch holds about this many bytes, so that a wide table is read in fewer rows at a time.
+BATCH_BYTES = 8 << 20
+MOST_ROWS = 1 << 16
+
+
+def batch_rows(n_columns: int) -> int:
+    """How many rows of this many numbers fill a batch."""
+    return max(1, min(MOST_ROWS, BATCH_BYTES // (8 * max(n_columns, 1))))
+
+
+def checked_schema(schema: pa.Schema, name: str) -> pa.Schema:
+    """The schema, if every column has a name of its own."""
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    for column in schema.names:
+        (repeated if column in seen else seen).add(column)
+    if repeated:
+        raise TableError(
+            f"{name} has more than one column named "
+            f"{', '.join(map(repr, sorted(repeated)[:8]))}; rename them first"
+        )
+    if not seen:
+        raise TableError(f"{name} has no columns")
+    return schema

@@ -1,0 +1,199 @@
+"""The docs are tested: what they name exists, what exists is named, what they show runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import isinglass
+from isinglass import cli, datasets, theory
+from isinglass.cli.methods import METHODS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SENSORS = 6
+
+
+def text_of(pages: list[Path]) -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    return [(m[1], m[2]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def mentions(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+# What exists is named.
+
+
+def commands() -> dict[str, Any]:
+    found = typer.main.get_command(cli.app)
+    return {"": found} | found.commands
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_and_option_is_documented(command):
+    page = ROOT / "docs" / ("release.md" if command == "release" else "index.md")
+    text = text_of([page])
+    assert f"isinglass {command}".strip() in text
+    for parameter in commands()[command].params:
+        named = [o for o in parameter.opts if o.startswith("--")] or [parameter.name.upper()]
+        for option in named:
+            assert mentions(text, option), f"{page.name} does not mention {option}"
+
+
+def test_release_page_names_no_option_that_does_not_exist():
+    known = {o for c in commands().values() for p in c.params for o in p.opts} | {"--help"}
+    written = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text_of(PAGES)))
+    assert written - known == set()
+
+
+def test_every_method_name_is_documented():
+    for page in (ROOT / "README.md", ROOT / "docs/release.md", ROOT / "docs/perturbations.md"):
+        text = text_of([page])
+        assert [m for m in METHODS if f"`{m}`" not in text] == []
+
+
+def test_every_public_name_is_documented():
+    text = text_of(PAGES)
+    assert [n for n in isinglass.__all__ if not mentions(text, n)] == []
+
+
+@pytest.mark.parametrize("module", [datasets, theory])
+def test_every_name_of_a_public_module_is_on_its_page(module):
+    text = text_of([ROOT / "docs" / f"{module.__name__.rpartition('.')[2]}.md"])
+    assert [n for n in module.__all__ if not mentions(text, n)] == []
+
+
+@pytest.mark.parametrize("method", sorted({m[0] for m in METHODS.values()}))
+def test_every_parameter_of_a_perturbation_is_on_its_page(method):
+    whole = text_of([ROOT / "docs/perturbations.md"])
+    section = re.search(rf"^## {method}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
+    assert section, f"perturbations.md has no section {method}"
+    for heading in ("Formula", "Guarantee", "Utility", "Weakness", "Parameters"):
+        assert f"**{heading}.**" in section[1]
+    common = {"bounds", "clip", "random_state"}
+    parameters = set(getattr(isinglass, method)().get_params()) - common
+    assert [p for p in sorted(parameters) if f"`{p}`" not in section[1]] == []
+
+
+def test_metadata_and_json_fields_are_documented():
+    from isinglass.release import Facts
+
+    text = text_of([ROOT / "docs/release.md"])
+    assert [f for f in Facts.__slots__ if f"`{f}`" not in text] == []
+
+
+# What is named exists.
+
+
+@pytest.mark.parametrize("page", PROSE, ids=name_of)
+def test_relative_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+://", target):
+            continue
+        path, _, place = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{name_of(page)} links to {target}"
+        if place:
+            titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
+            assert place in [re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles]
+
+
+def test_every_page_is_in_the_navigation():
+    listed = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    pages = [str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_calls_a_release_what_it_is_not(page):
+    text = page.read_text(encoding="utf-8")
+    assert (
+        re.findall(r"(?i)\b(?:safe|safely|secure|securely|anonymous|anonymi[sz]ed)\b", text) == []
+    )
+
+
+def test_decisions_are_short():
+    for page in (ROOT / "docs/decisions").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 25, page.name
+        assert all(f"**{part}.**" in text for part in ("Context", "Decision", "Consequences"))
+
+
+# What is shown runs.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """What the pages take for granted: two tables, public bounds, a passphrase."""
+    monkeypatch.chdir(tmp_path)
+    for name, n_rows, seed in (("flights.csv", 2000, 1), ("december.csv", 500, 2)):
+        made = datasets.flights(n_rows, n_features=SENSORS, random_state=seed)
+        with open(name, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["tail_number", "fleet", *made.column_names])
+            for i, row in enumerate(made.X.tolist()):
+                writer.writerow([f"N{i % 7}", "AB"[i % 2], *row])
+    bounds = dict.fromkeys(made.column_names, (-100_000, 100_000))
+    Path("bounds.json").write_text(json.dumps(bounds))
+    Path("bounds.csv").write_text("".join(f"{n},{lo},{hi}\n" for n, (lo, hi) in bounds.items()))
+    Path("passphrase.txt").write_text("four words are better\n")
+    return tmp_path
+
+
+def run_console(block: str) -> int:
+    """Run a block's isinglass lines; the lines under each must be in what it prints."""
+    ran = 0
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, *shown = part.splitlines()
+        words = shlex.split(line)
+        if words[0] != "isinglass" or words[1] == "demo":
+            continue
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("isinglass")), *words[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {line}\n{done.stderr}"
+        printed = (done.stdout + done.stderr).splitlines()
+        assert [s for s in shown if s not in printed] == [], f"$ {line}\n" + "\n".join(printed)
+        ran += 1
+    return ran
+
+
+SHOWING = [p for p in PAGES if any(kind in ("python", "console") for kind, _ in blocks_of(p))]
+
+
+@pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
+@pytest.mark.parametrize("page", SHOWING, ids=name_of)
+def test_what_a_page_shows_runs(page, folder):
+    names: dict[str, Any] = {"__name__": "__docs__"}
+    ran = 0
+    for number, (kind, block) in enumerate(blocks_of(page), start=1):
+        if kind == "console":
+            ran += run_console(block)
+        elif kind == "python":
+            code = compile(block, f"{name_of(page)}, block {number}", "exec")
+            exec(code, names)  # noqa: S102
+            ran += 1
+    assert ran
