@@ -74,7 +74,14 @@ class Release:
         import pyarrow.parquet as pq
 
         facts = read_facts(path)
-        return cls(facts, pq.read_table(path))
+        try:
+            with pq.ParquetFile(path) as file:
+                table = file.read()
+        except (OSError, pa.ArrowException):
+            raise ReleaseError(f"{path} cannot be read: its rows are damaged") from None
+        if not {*facts.columns, *facts.kept} <= {*table.column_names}:
+            raise ReleaseError(f"{path} lacks columns that it says it has")
+        return cls(facts, table)
 
     def to_numpy(self) -> NDArray[Any]:
         """The perturbed columns as an array, one record a row."""
@@ -88,13 +95,15 @@ def read_facts(path: str | Path) -> Facts:
 
     try:
         metadata = pq.read_metadata(path).metadata or {}
+    except FileNotFoundError:
+        raise ReleaseError(f"{path} does not exist") from None
     except (OSError, pa.ArrowException):
         raise ReleaseError(f"{path} cannot be read as a release: it is not Parquet") from None
     if METADATA_KEY not in metadata:
         raise ReleaseError(f"{path} is a Parquet file, but not a release made by isinglass")
     try:
         return Facts.from_json(json.loads(metadata[METADATA_KEY]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise ReleaseError(f"{path} says things about itself that cannot be read here") from None
 
 
@@ -112,7 +121,9 @@ class ReleaseWriter:
 
         self._columns = list(columns)
         kind = pa.from_numpy_dtype(np.dtype(dtype))
-        self._schema = pa.schema([*(pa.field(c, kind) for c in columns), *kept]).remove_metadata()
+        # Whatever else the table's schema says about the columns kept stays with the table.
+        passed_on = (field.remove_metadata() for field in kept)
+        self._schema = pa.schema([*(pa.field(c, kind) for c in columns), *passed_on])
         self._kept_schema = kept
         size = np.dtype(dtype).itemsize * max(len(self._columns), 1)
         self._group = int(min(1 << 20, max(1 << 10, _GROUP_BYTES // size)))
@@ -177,5 +188,5 @@ class ReleaseWriter:
     ) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
         if kind is not None and self._writer.is_open:
-            with contextlib.suppress(OSError):  # the file is thrown away anyhow
+            with contextlib.suppress(Exception):  # the file is thrown away anyhow
                 self._writer.close()

@@ -41,7 +41,8 @@ def perturbation_for(
         raise ReleaseError(f"method {method} is unknown; choose one of {', '.join(METHODS)}")
     class_name, fixed = METHODS[method]
     kind = getattr(isinglass, class_name)
-    known = [p for p in inspect.signature(kind).parameters if p not in (*fixed, "bounds")]
+    defaults = {n: p.default for n, p in inspect.signature(kind).parameters.items()}
+    known = [name for name in defaults if name not in (*fixed, "bounds", "public_matrix")]
     parameters = dict(fixed) | (extra or {})
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -52,6 +53,9 @@ def perturbation_for(
                 f"method {method} has no parameter {name}; it has {', '.join(known)}"
             )
         parameters[name] = parse(value)
+        if not _fits(parameters[name], defaults[name]):
+            wanted = {bool: "true or false", str: "a word"}.get(type(defaults[name]), "a number")
+            raise ReleaseError(f"--set {name} takes {wanted}, got {value}")
     made: Perturbation = kind(**parameters)
     return made
 
@@ -65,6 +69,15 @@ def parse(value: str) -> Any:
         return json.loads(value)
     except json.JSONDecodeError:
         return value
+
+
+def _fits(value: Any, default: Any) -> bool:
+    """Whether a value is of its parameter's kind; a list stands for one number per column."""
+    if value is None:
+        return True
+    if isinstance(default, bool | str):
+        return isinstance(value, type(default))
+    return isinstance(value, int | float | list) and not isinstance(value, bool)
 
 
 def name_of(perturbation: Perturbation) -> str:

@@ -90,7 +90,7 @@ found?</strong> and <strong>what could somebody get back?</strong></p>
 <p class="small">Found: how many of the {story.top} strongest outliers of the pooled recordings are
 among the {story.top} strongest of the pooled releases. Read back: the share of
 {escape(first)}&rsquo;s {story.columns} sensor values guessed to within 10&nbsp;% of the
-sensor&rsquo;s range. The black line is what a guess that never saw the release achieves.</p>
+sensor&rsquo;s range. The upright line is what a guess that never saw the release achieves.</p>
 {chapters}
 <div class="note"><p><strong>Neither release is a guarantee.</strong> Perturbation is a heuristic:
 what is hidden depends on what the other side already knows. A few recognised records, a second

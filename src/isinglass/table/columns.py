@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,16 +32,17 @@ def choose_columns(
 ) -> Columns:
     """Give every column a role; columns that are not numbers must be given one by hand."""
     schema = table.schema
-    asked = [*keep, *drop, *one_hot]
-    unknown = [name for name in asked if name not in schema.names]
+    names = schema.names
+    asked = Counter([*keep, *drop, *one_hot])
+    unknown = sorted(asked.keys() - set(names))
     if unknown:
         raise TableError(
-            f"{table.name} has no column named {_list(unknown)}; it has {_list(schema.names)}"
+            f"{table.name} has no column named {_list(unknown)}; it has {_list(names)}"
         )
-    twice = sorted({name for name in asked if asked.count(name) > 1})
+    twice = sorted(name for name, times in asked.items() if times > 1)
     if twice:
         raise TableError(f"column {_list(twice)} is asked for twice among keep, drop and one-hot")
-    rest = [name for name in schema.names if name not in asked]
+    rest = [name for name in names if name not in asked]
     text = [name for name in rest if not is_numeric(schema.field(name).type)]
     if text:
         raise TableError(

@@ -22,27 +22,32 @@ class RowOrder:
         self._stride = 1
         self._next = 0
         self._seen = 0
-        self._kept: list[NDArray[Any]] = []
+        self._count = 0
+        self._kept: list[NDArray[Any]] = [np.empty((0, n_columns))]
 
     def add(self, block: NDArray[Any]) -> None:
         """Take in the next rows of the table."""
         rows = np.arange(self._next - self._seen, len(block), self._stride)
         if len(rows):
-            self._kept.extend(np.array(block[rows], dtype=np.float64))
+            self._kept.append(np.array(block[rows], dtype=np.float64))
+            self._count += len(rows)
             self._next = self._seen + int(rows[-1]) + self._stride
         self._seen += len(block)
-        while len(self._kept) > self._most:
-            self._kept = self._kept[::2]
+        while self._count > self._most:
+            # Copied, so that the rows that go free their memory.
+            self._kept = [np.concatenate(self._kept)[::2].copy()]
+            self._count = len(self._kept[0])
             self._stride *= 2
-            self._next = len(self._kept) * self._stride
+            self._next = self._count * self._stride
 
     def correlations(self) -> NDArray[np.float64]:
         """Spearman's rank correlation of every column with the row number; 0 for constants."""
-        if len(self._kept) < 5:
-            return np.zeros(len(self._kept[0]) if self._kept else 0)
+        sample = np.concatenate(self._kept)
+        if len(sample) < 5:
+            return np.zeros(sample.shape[1])
         from scipy.stats import rankdata
 
-        ranks = rankdata(np.array(self._kept), axis=0)
+        ranks = rankdata(sample, axis=0)
         ranks -= ranks.mean(axis=0)
         number = np.arange(len(ranks)) - (len(ranks) - 1) / 2
         spread = np.sqrt((ranks**2).sum(axis=0) * (number**2).sum())

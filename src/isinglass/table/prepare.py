@@ -77,6 +77,8 @@ class Source:
                 yield block
             elif self.missing == "drop":
                 rows = finite.all(axis=1)
+                if not rows.any():
+                    continue
                 yield Block(np.asfortranarray(block.X[rows]), block.kept.filter(pa.array(rows)))
             elif self.missing == "median":
                 for j in np.flatnonzero(~finite.all(axis=0)):
@@ -90,14 +92,26 @@ class Source:
                     counts += (~np.isfinite(later.X)).sum(axis=0)
                 raise TableError(
                     f"{self.table.name} has missing or non-finite values: "
-                    f"{per_column(counts, self.names)}; leave those rows out with --missing drop "
+                    f"{self._holes(counts)}; leave those rows out with --missing drop "
                     "or fill them in with --missing median"
                 )
+
+    def _holes(self, counts: NDArray[np.intp]) -> str:
+        """Counts by the table's own columns; all those a column is encoded in lack the same."""
+        width = len(self.columns.numeric)
+        own = list(counts[:width])
+        place = width
+        for name in self.columns.one_hot:
+            own.append(counts[place])
+            place += len(self.categories[name])
+        return per_column(own, [*self.columns.numeric, *self.columns.one_hot])
 
     def _raw(self) -> Iterator[Block]:
         columns = self.columns
         width = len(columns.numeric)
         for batch in self.table.batches(columns.numeric, [*columns.one_hot, *columns.kept]):
+            if batch.num_rows == 0:
+                continue
             X = np.empty((self.n_columns, batch.num_rows), dtype=self.dtype)
             for j in range(width):
                 X[j] = _numbers(batch.column(j))
@@ -110,9 +124,12 @@ class Source:
 
     def _encode(self, column: pa.Array, name: str) -> Array:
         known = self.categories[name]
-        values = column.cast(_category_type(column.type))
-        codes = pc.index_in(values, value_set=pa.array(known, type=values.type))
-        strange = pc.sum(pc.and_(pc.is_null(codes), pc.is_valid(column))).as_py()
+        values = self._category_values(column, name)
+        try:
+            codes = pc.index_in(values, value_set=pa.array(known, type=values.type))
+        except (pa.ArrowException, TypeError):  # numbers here and text in the key, or vice versa
+            codes = pa.nulls(len(values), pa.int32())
+        strange = pc.sum(pc.and_(pc.is_null(codes), pc.is_valid(values))).as_py()
         if strange:
             raise TableError(
                 f"{self.table.name}, column {name}: {strange:,} values are not among the "
@@ -129,15 +146,38 @@ class Source:
             return {}
         for batch in self.table.batches([], self.columns.one_hot):
             for name, values in found.items():
-                column = batch.column(batch.schema.get_field_index(name))
-                column = column.cast(_category_type(column.type))
-                values |= set(column.unique().to_pylist())
+                column = self._category_values(batch.column(name), name)
+                values |= set(column.drop_null().unique().to_pylist())
                 if len(values) > MOST_CATEGORIES:
                     raise TableError(
                         f"{self.table.name}, column {name} has more than {MOST_CATEGORIES} "
                         "different values, too many to one-hot encode; perturb, --keep or --drop it"
                     )
-        return {name: sorted(values - {None}) for name, values in found.items()}
+        empty = [name for name, values in found.items() if not values]
+        if empty:
+            raise TableError(
+                f"{self.table.name} has columns without a single value: {', '.join(empty)}; "
+                "--drop them"
+            )
+        return {name: sorted(values) for name, values in found.items()}
+
+    def _category_values(self, column: pa.Array, name: str) -> pa.Array:
+        """Categories as float64 or as text; an empty text and a number not finite are missing."""
+        kind = column.type
+        try:
+            if pa.types.is_dictionary(kind):
+                kind = kind.value_type
+                column = column.cast(kind)
+            if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+                values = column.cast(pa.float64(), safe=False)
+                return pc.if_else(pc.is_finite(values), values, None)
+            values = column.cast(pa.string())
+            return pc.if_else(pc.equal(values, ""), None, values)
+        except pa.ArrowException:
+            raise TableError(
+                f"{self.table.name}, column {name} holds neither text nor numbers and cannot be "
+                "one-hot encoded; --keep or --drop it"
+            ) from None
 
     def _learn_medians(self) -> NDArray[np.float64]:
         width = len(self.columns.numeric)
@@ -163,10 +203,3 @@ def _numbers(column: pa.Array) -> Array:
     if not pa.types.is_floating(kind) and (column.null_count or not pa.types.is_integer(kind)):
         column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _category_type(kind: pa.DataType) -> pa.DataType:
-    """Categories are compared as text or as numbers, never as something in between."""
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_integer(kind) else pa.string()

@@ -44,7 +44,10 @@ def open_table(source: Any, *, encoding: str = "utf8", delimiter: str | None = N
     from narwhals.exceptions import DuplicateError
 
     try:
-        return MemoryTable(nw.from_native(source, eager_only=True).to_arrow(), "the frame")
+        frame = nw.from_native(source, eager_only=True)
+        # A pandas index is not a column.
+        table = frame.to_arrow().select([str(name) for name in frame.columns])
+        return MemoryTable(table, "the frame")
     except TypeError:
         raise TableError(
             "a table must be a path, a pandas, polars or pyarrow frame, or an array, "

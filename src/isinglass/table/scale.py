@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,9 @@ class Scaling:
     def factors(self, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """The shift and the factor of every column, as the table's own kind of number."""
         span = self.high - self.low
-        factor = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
+        # A span too small for its inverse to be held counts as none.
+        smallest = 1 / float(np.finfo(dtype).max)
+        factor = np.divide(1.0, span, out=np.zeros_like(span), where=span > smallest)
         return self.low.astype(dtype), factor.astype(dtype)
 
     def outside(self, X: NDArray[Any]) -> NDArray[np.intp]:
@@ -79,31 +81,40 @@ def read_bounds(path: str | Path) -> dict[str, tuple[float, float]]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise TableError(f"bounds file {path} cannot be read: {reason}") from None
     if text.lstrip().startswith("{"):
         try:
-            pairs = json.loads(text)
+            pairs = json.loads(text, object_pairs_hook=list)
         except json.JSONDecodeError as error:
             raise TableError(f"bounds file {path} is not JSON: line {error.lineno}") from None
-        return {str(name): _pair(value, path, str(name)) for name, value in pairs.items()}
-    bounds: dict[str, tuple[float, float]] = {}
+        found = [(name, _pair(value, path, name)) for name, value in pairs]
+    else:
+        found = list(_pairs_by_line(text, path))
+    if not found:
+        raise TableError(f"bounds file {path} names no column; write lines of column,low,high")
+    bounds = dict(found)
+    if len(bounds) < len(found):
+        raise TableError(f"bounds file {path} names a column more than once")
+    return bounds
+
+
+def _pairs_by_line(text: str, path: Path) -> Iterator[tuple[str, tuple[float, float]]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, *value = line.rsplit(",", 2)
         if number == 1 and [v.strip().lower() for v in value] == ["low", "high"]:
             continue
-        bounds[name.strip().strip('"')] = _pair(value, path, f"line {number}")
-    if not bounds:
-        raise TableError(f"bounds file {path} names no column; write lines of column,low,high")
-    return bounds
+        yield name.strip().strip('"'), _pair(value, path, f"line {number}")
 
 
 def _pair(value: Any, path: Path, where: str) -> tuple[float, float]:
     try:
+        if not isinstance(value, list):  # two letters are not two numbers
+            raise TypeError
         low, high = (float(v) for v in value)
     except (TypeError, ValueError):
         raise TableError(

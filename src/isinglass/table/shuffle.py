@@ -15,6 +15,7 @@ from isinglass.chance import Stream
 
 Array = NDArray[Any]
 _BUCKET_BYTES = 64 << 20
+_MOST_BITS = 9  # every bucket is an open file, and systems allow about a thousand
 
 
 def keyed_order(key: NDArray[np.uint64], n_rows: int) -> NDArray[np.intp]:
@@ -31,7 +32,7 @@ class Shuffler:
 
     def __init__(self, key: NDArray[np.uint64], n_rows: int, row_bytes: int, folder: Path) -> None:
         self._stream = Stream(key)
-        self._bits = max(0, (n_rows * row_bytes // _BUCKET_BYTES).bit_length())
+        self._bits = min(_MOST_BITS, (n_rows * row_bytes // _BUCKET_BYTES).bit_length())
         self._seen = 0
         self._folder = tempfile.TemporaryDirectory(prefix=".shuffle-", dir=folder)
         self._files: dict[int, tuple[Any, Any]] = {}

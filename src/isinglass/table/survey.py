@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+_GROUP_BYTES = 4 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -29,10 +31,40 @@ class Survey:
         return np.flatnonzero(self.low == self.high)
 
 
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """How many rows, their means, and their squared distances from them, summed."""
+
+    n_rows: int
+    mean: Vector
+    squares: Vector
+
+    def joined(self, columns: NDArray[np.float64]) -> _Moments:
+        """With more rows, given as one line per column (Chan, Golub and LeVeque, 1979)."""
+        rows = columns.shape[1]
+        if rows == 0:
+            return self
+        # The first entry is subtracted first, so that a large offset costs no digits.
+        first = columns[:, :1]
+        centred = columns - first
+        mean = centred.mean(axis=1, keepdims=True)
+        centred -= mean
+        gap = (first + mean)[:, 0] - self.mean
+        total = self.n_rows + rows
+        squares = np.square(centred, out=centred).sum(axis=1)
+        return _Moments(
+            total,
+            self.mean + gap * (rows / total),
+            self.squares + squares + gap**2 * (self.n_rows * rows / total),
+        )
+
+
 class Surveyor:
     """Gathers a `Survey` block by block, in memory that does not grow with the rows.
 
-    Deviations cost more than all the rest; without them they come out as NaN.
+    Rows are summed in groups cut at fixed row numbers: deviations decide how much noise is
+    added, and must be the same to the last bit however the rows were batched. They cost more
+    than all the rest; without them they come out as NaN.
     """
 
     def __init__(self, n_columns: int, *, deviation: bool = True) -> None:
@@ -40,8 +72,10 @@ class Surveyor:
         self._n_rows = 0
         self._low = np.full(n_columns, np.inf)
         self._high = np.full(n_columns, -np.inf)
-        self._mean = np.zeros(n_columns)
-        self._squares = np.zeros(n_columns)
+        self._moments = _Moments(0, np.zeros(n_columns), np.zeros(n_columns))
+        group = max(64, min(4096, _GROUP_BYTES // (8 * max(n_columns, 1))))
+        self._group = np.empty((n_columns, group if deviation else 0))
+        self._filled = 0
 
     def add(self, block: NDArray[Any]) -> None:
         """Take in rows; all entries must be finite."""
@@ -55,27 +89,25 @@ class Surveyor:
         self._n_rows += rows
 
     def _add_moments(self, block: NDArray[Any]) -> None:
-        # Chan, Golub and LeVeque (1979): join the moments of two parts of a table. The first
-        # row is subtracted before squaring so that a large offset costs no digits.
-        rows = len(block)
-        shift = block[0].astype(np.float64)
-        centred = block - shift
-        mean = centred.mean(axis=0)
-        squares = np.einsum("ij,ij->j", centred, centred) - rows * mean**2
-        gap = shift + mean - self._mean
-        total = self._n_rows + rows
-        self._mean += gap * (rows / total)
-        self._squares += np.maximum(squares, 0) + gap**2 * (self._n_rows * rows / total)
+        start = 0
+        while start < len(block):
+            piece = block[start : start + self._group.shape[1] - self._filled]
+            self._group[:, self._filled : self._filled + len(piece)] = piece.T
+            self._filled += len(piece)
+            start += len(piece)
+            if self._filled == self._group.shape[1]:
+                self._moments = self._moments.joined(self._group)
+                self._filled = 0
 
     def result(self) -> Survey:
         """The facts so far."""
+        low, high = self._low.copy(), self._high.copy()
         if not self._wants_deviation:
-            unknown = np.full_like(self._low, np.nan)
-            return Survey(self._n_rows, self._low.copy(), self._high.copy(), unknown)
-        spread = self._squares / max(self._n_rows - 1, 1)
+            return Survey(self._n_rows, low, high, np.full_like(low, np.nan))
+        squares = self._moments.joined(self._group[:, : self._filled]).squares
         # A constant column's deviation is 0, not the rounding that is left of it.
-        deviation = np.where(self._low < self._high, np.sqrt(spread), 0.0)
-        return Survey(self._n_rows, self._low.copy(), self._high.copy(), deviation)
+        deviation = np.where(low < high, np.sqrt(squares / max(self._n_rows - 1, 1)), 0.0)
+        return Survey(self._n_rows, low, high, deviation)
 
 
 def survey(X: NDArray[Any]) -> Survey:

@@ -29,15 +29,13 @@ def whole_file(target: str | Path, *, mode: int = 0o644, force: bool = True) -> 
         if force:
             os.replace(temporary, target)
         else:
-            os.link(temporary, target)  # fails when the target has appeared meanwhile
-            temporary.unlink()
-        sync(target.parent)
+            _rename_to_new(temporary, target)
+        _sync_folder(target.parent)
     except FileExistsError:
         raise ReleaseError(f"{target} exists; choose another name or pass --force") from None
     except OSError as error:
         raise ReleaseError(
-            f"{target} cannot be written: {error.strerror or type(error).__name__}; nothing was "
-            "left behind"
+            f"{target} cannot be written: {_reason(error)}; nothing was left behind"
         ) from error
     finally:
         with contextlib.suppress(OSError):
@@ -46,14 +44,38 @@ def whole_file(target: str | Path, *, mode: int = 0o644, force: bool = True) -> 
 
 def refuse_unwritable(target: Path, *, force: bool = True) -> None:
     """Complain early, before hours of work, about a target that cannot be written."""
-    if target.is_dir():
+    if os.path.isdir(target):
         raise ReleaseError(f"{target} is a folder; name a file")
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise ReleaseError(f"the folder {target.parent} does not exist; create it first")
     if not os.access(target.parent, os.W_OK):
         raise ReleaseError(f"the folder {target.parent} is not writable; choose another target")
-    if target.exists() and not force:
+    if os.path.lexists(target) and not force:
         raise ReleaseError(f"{target} exists; choose another name or pass --force")
+
+
+def _rename_to_new(temporary: Path, target: Path) -> None:
+    """Rename, but fail when the target has appeared meanwhile."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems have no links; there, look once more and rename.
+        if os.path.lexists(target):
+            raise FileExistsError from None
+        os.rename(temporary, target)
+
+
+def _reason(error: OSError) -> str:
+    # A library's own wording can be long; the system's is short and known.
+    return os.strerror(error.errno) if error.errno else type(error).__name__
+
+
+def _sync_folder(folder: Path) -> None:
+    # The file is whole and in place; some network file systems refuse to sync a folder.
+    with contextlib.suppress(OSError):
+        sync(folder)
 
 
 def sync(path: Path) -> None:

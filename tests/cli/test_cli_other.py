@@ -1,0 +1,102 @@
+"""The other commands, help, and what importing costs."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import isinglass
+
+PYTHON = sys.executable
+MAIN = "from isinglass.cli import main; main()"
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [PYTHON, "-c", MAIN, *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+def test_help_and_version_load_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['isinglass', '--help']\n"
+        "from isinglass.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "heavy = {'numpy', 'pyarrow', 'sklearn', 'scipy', 'randomgen', 'cryptography', 'rich'}\n"
+        "print('LOADED', sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True)
+    assert result.stdout.endswith("LOADED []\n"), result.stdout + result.stderr
+    for command in ("release", "demo", "doctor"):
+        assert command in result.stdout
+    assert run("--version").stdout == f"isinglass {isinglass.__version__}\n"
+
+
+def test_importing_the_package_loads_nothing_but_itself():
+    code = "import isinglass, sys; print(sorted(m for m in sys.modules if 'numpy' in m))"
+    result = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there_and_listed():
+    for name in isinglass.__all__:
+        assert getattr(isinglass, name) is not None
+    assert dir(isinglass) == isinglass.__all__
+    assert set(isinglass._HOMES) | set(isinglass._MODULES) | {"__version__"} == set(
+        isinglass.__all__
+    )
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = isinglass.Nothing
+
+
+def test_usage_errors_exit_2():
+    for arguments in (["frobnicate"], ["release"], ["release", "a.csv"], ["demo", "--nope"]):
+        result = run(*arguments)
+        assert result.returncode == 2
+        assert "Error" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_tells_the_story(tmp_path):
+    result = run("demo", "--out", tmp_path / "d", "--json")
+    assert result.returncode == 0, result.stderr
+    story = json.loads(result.stdout)
+    shared, own = story["shared_key"], story["multiparty"]
+    assert story["rows"] == 18_000
+    assert shared["found"] >= 80
+    # A holder of the shared key reads everything; a guess made blind reads about half.
+    assert shared["recovered"] > 0.99
+    assert shared["blind"] < 0.7
+    assert own["blind"] < own["recovered"] < 0.95
+    assert 20 <= own["found"] <= 100
+    page = (tmp_path / "d" / "report.html").read_text()
+    assert f"{shared['found']}/{story['top']}" in page
+    for foreign in ("http://", "https://", "<script", "src="):
+        assert foreign not in page
+    left = sorted(os.listdir(tmp_path / "d" / "miner"))
+    assert [n for n in left if n.endswith(".key")] == []
+    assert len(left) == 7
+    # A second run replaces its own folder, and nobody else's.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    result = run("demo", "--out", tmp_path / "mine")
+    assert result.returncode == 2
+    assert "name another folder" in result.stderr
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+@pytest.mark.slow
+def test_the_doctor_says_what_is_here():
+    result = run("doctor", "--json")
+    assert result.returncode == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["isinglass"] == isinglass.__version__
+    assert facts["packages"]["numpy"]
+    assert set(facts["release_seconds_per_million_rows"]) == {
+        "writing", "reading", "surveying", "perturbing",
+    }  # fmt: skip
+    assert "perturbing" in run("doctor").stdout
