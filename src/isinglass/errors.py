@@ -18,4 +18,11 @@ class ReleaseError(IsinglassError):
 
 
 class PrivacyWarning(UserWarning):
-    """A setting makes a release tell more than its owner may think."""
+    """A setting makes a release tell more than its owner may think.
+
+    `public` is what a release's metadata may say of it, where the text is for its owner alone.
+    """
+
+    def __init__(self, text: str, *, public: str | None = None) -> None:
+        super().__init__(text)
+        self.public = text if public is None else public

@@ -88,6 +88,7 @@ class Fingerprinter:
         self._rows = np.empty(0, dtype=np.uint64)
         self._nameless = np.empty(0, dtype=np.uint64)
         self._mixer = np.uint64(self._word(b"rows", b"") | 1)
+        self._offset = np.uint64(self._word(b"nameless", b""))
 
     def _word(self, kind: bytes, text: bytes) -> int:
         digest = hashlib.blake2b(text, key=self._secret, person=kind, digest_size=8)
@@ -97,7 +98,8 @@ class Fingerprinter:
         """Take in rows."""
         if len(block) == 0:
             return
-        by_name, nameless = np.zeros((2, len(block)), dtype=np.uint64)
+        by_name = np.zeros(len(block), dtype=np.uint64)
+        nameless = np.full(len(block), self._offset)
         words, squares = np.empty((2, len(block)), dtype=np.uint64)
         numbers = np.empty(len(block), dtype=np.float32)
         bits = numbers.view(np.uint32)

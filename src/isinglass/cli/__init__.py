@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from types import FrameType
 from typing import NoReturn
 
@@ -50,6 +51,7 @@ def main() -> NoReturn:
     """Run a command; exit 0 on success, 1 when a verification says no, 2 on bad input."""
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1 or bool(os.environ.get("ISINGLASS_DEBUG"))
+    warnings.showwarning = _show_warning
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
@@ -61,6 +63,10 @@ def main() -> NoReturn:
             raise
         _fail(_sentence(error), 2)
     sys.exit(0)
+
+
+def _show_warning(message: Warning | str, *about: object, **more: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 class _StoppedError(BaseException):

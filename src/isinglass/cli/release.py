@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import typer
@@ -12,11 +13,11 @@ def release(
         ..., metavar="TABLE", help="CSV, Parquet or Arrow file with a header."
     ),
     out: Path = typer.Option(..., "-o", "--out", help="The release, a Parquet file."),
-    method: str = typer.Option(
-        "tanh",
+    method: str | None = typer.Option(
+        None,
         "--method",
         help="linear, tanh, sigmoid, square, sign, double_logistic, multiparty, gaussian, uniform, "
-        "multiplicative, rotation, geometric, projection or condensation.",
+        "multiplicative, rotation, geometric, projection or condensation; default: tanh.",
     ),
     settings: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."
@@ -75,10 +76,14 @@ def release(
     from isinglass.publish import write_release
     from isinglass.table.scale import read_bounds
 
-    if use_key is not None and (key is not None or settings or public_matrix is not None):
-        raise ReleaseError("--use-key brings its own settings; leave --key and --set out")
+    if use_key is not None and (key or settings or public_matrix or method):
+        raise ReleaseError(
+            "--use-key brings its method and settings; leave --method, --set, --key and "
+            "--public-matrix out"
+        )
     perturbation = None
     if use_key is None:
+        method = method or "tanh"
         extra = {}
         if public_matrix is not None:
             if method != "multiparty":
@@ -177,5 +182,7 @@ def _passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:
             raise KeyFileError(f"passphrase file {file} is empty")
         return words[0]
     if lock:
+        if not sys.stdin.isatty():
+            raise KeyFileError("--lock asks on a terminal and there is none; use --passphrase-file")
         return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True))
     return None

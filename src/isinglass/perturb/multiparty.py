@@ -46,7 +46,7 @@ class MultipartyPerturbation(ScaledPerturbation):
     `alpha` / 2 in the median. With w of n rows a share of at least w / n of the variance can be
     recovered where columns are independent and alike, much more where they are correlated. Two
     releases of one table under different matrices are worse than one: at w = n / 2 they raised
-    the recovered variance from 0.50 to 0.96.
+    the recovered variance from 0.50 to 0.97 (8 independent columns, 4 released, alpha = 0.01).
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ class MultipartyPerturbation(ScaledPerturbation):
 
     def _draw(self, facts: Survey, rng: np.random.Generator) -> MultipartyKey:
         if self.alpha is None:
-            raise ValueError("alpha must be given: above 0 and below 1, got None")
+            raise ValueError(
+                "alpha must be given, above 0 and below 1, as in alpha=0.1 (--set alpha=0.1)"
+            )
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must be > 0 and < 1, got {self.alpha}")
         _check_curvature(self.curvature)

@@ -222,7 +222,8 @@ class Rotation(ScaledPerturbation):
             )
         if message is not None:
             # Out of _warn, _search, _draw, both _fit and fit, to whoever called.
-            warnings.warn(message, PrivacyWarning, stacklevel=7)
+            public = "the search for a rotation gave its owner a warning about the level reached"
+            warnings.warn(PrivacyWarning(message, public=public), stacklevel=7)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         rotation = self._key.rotation.astype(dtype)

@@ -37,7 +37,14 @@ class Look:
     trending: tuple[str, ...]
 
 
-def look_at(source: Source, perturbation: Perturbation, register: Register, tell: Progress) -> Look:
+def look_at(
+    source: Source,
+    perturbation: Perturbation,
+    register: Register,
+    tell: Progress,
+    *,
+    advice: str,
+) -> Look:
     """Survey the table, compare it with declared bounds, and take its fingerprint."""
     scaling = _declared(perturbation, source.n_columns)
     gather = Surveyor(source.n_columns, deviation=perturbation.needs_deviation)
@@ -57,8 +64,7 @@ def look_at(source: Source, perturbation: Perturbation, register: Register, tell
         raise TableError(f"{source.table.name} {reason}")
     if outside.any() and not getattr(perturbation, "clip", False):
         raise TableError(
-            f"{source.table.name} has "
-            + outside_message(outside, source.names, "widen the bounds, or pass --clip")
+            f"{source.table.name} has " + outside_message(outside, source.names, advice)
         )
     facts = gather.result()
     for j in source.one_hot_positions():

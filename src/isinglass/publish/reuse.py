@@ -23,8 +23,8 @@ def reuse_key(
     perturbation = restore(stored, str(path))
     if perturbation.draws_noise or not perturbation.keeps_rows:
         raise KeyFileError(
-            f"a {perturbation.method} key is used once: the same noise on other records would "
-            "cancel out; let a new key be drawn"
+            f"a key of {perturbation.method} is used once: the same noise on other records "
+            "would cancel out; let a new key be drawn"
         )
     names = stored.facts.get("columns")
     if names is not None and names != list(columns.numeric):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,10 @@ def write_release(
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
+    notes: list[Note] = []
     if use_key is not None:
-        perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
+        with _noting(notes):
+            perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
     assert perturbation is not None
     if columns.kept and not perturbation.keeps_rows:
         raise ReleaseError(
@@ -154,9 +156,10 @@ def write_release(
 
     tell: Progress = progress or (lambda stage, done, total: None)
     register = Register(home)
-    look = look_at(source, perturbation, register, tell)
+    advice = "widen the bounds" if stored is None else "the key fixes the bounds: make a new one"
+    look = look_at(source, perturbation, register, tell, advice=f"{advice}, or pass --clip")
     earlier = refuse_earlier(source, look, register, again=again)
-    notes = notes_on(look, source, again=earlier, shuffle=shuffle)
+    notes += notes_on(look, source, again=earlier, shuffle=shuffle)
     whole = None
     if stored is None:
         state_needs(perturbation, look.survey, say)
@@ -209,8 +212,10 @@ def _settle_bounds(
     perturbation: Perturbation, source: Source, bounds: Bounds | None, clip: bool
 ) -> None:
     if not isinstance(perturbation, ScaledPerturbation):
-        if bounds is not None:
-            raise ReleaseError(f"{perturbation.method} does not scale columns; leave --bounds out")
+        if bounds is not None or clip:
+            raise ReleaseError(
+                f"{perturbation.method} does not scale columns; leave --bounds and --clip out"
+            )
         return
     perturbation.clip = perturbation.clip or clip
     if bounds is not None:
@@ -222,13 +227,27 @@ def _settle_bounds(
         )
 
 
+@contextlib.contextmanager
+def _noting(notes: list[Note]) -> Iterator[None]:
+    """Turn privacy warnings into notes; pass other warnings on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if isinstance(warning.message, PrivacyWarning):
+            notes.append(Note(warning.message.public, str(warning.message)))
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+
+
 def _fit(
     perturbation: Perturbation, source: Source, facts: Survey, notes: list[Note], tell: Progress
 ) -> Array | None:
     """Draw the key; gives the whole release back where a method cannot work row by row."""
     whole = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _noting(notes):
         if perturbation.needs_table:
             X = np.empty((facts.n_rows, facts.n_columns), dtype=source.dtype, order="F")
             done = 0
@@ -240,12 +259,6 @@ def _fit(
             whole = perturbation.fit_transform(X)
         else:
             perturbation.fit_survey(facts)
-    for warning in caught:
-        text = str(warning.message)
-        if issubclass(warning.category, PrivacyWarning):
-            notes.append(Note(text, text))
-        else:
-            warnings.warn_explicit(text, warning.category, warning.filename, warning.lineno)
     return whole
 
 

@@ -93,7 +93,9 @@ def _open_path(path: Path, encoding: str, delimiter: str | None) -> Table:
     if start.startswith(b"ARROW1") or suffix in (".arrow", ".ipc", ".feather", ".arrows"):
         return IpcTable(path)
     if suffix in (".csv", ".tsv", ".txt", ".gz", ".bz2", ".zst"):
-        return CsvTable(path, encoding, delimiter or ("\t" if suffix == ".tsv" else None))
+        if delimiter is None and suffix == ".tsv":
+            delimiter = "\t"
+        return CsvTable(path, encoding, delimiter)
     raise TableError(
         f"{path} has an ending that says nothing; use .csv, .tsv, .parquet, .arrow or .feather"
     )
