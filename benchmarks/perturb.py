@@ -93,7 +93,13 @@ def main() -> None:
             seconds = min(r["seconds"] for r in found)
             memory = max(r["mib"] for r in found)
             lines.append(f"| {name_} | {seconds:.2f} | {memory:.0f} | {ours / seconds:.2f} |")
-        lines += ["", "Peak memory of a release:", "", "| rows | row groups | peak MiB |", "|---|---|---|"]
+        lines += [
+            "",
+            "Peak memory of a release:",
+            "",
+            "| rows | row groups | peak MiB |",
+            "|---|---|---|",
+        ]
         for rows, one_group in (
             (options.rows // 10, False),
             (options.rows, False),

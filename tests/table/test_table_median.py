@@ -53,7 +53,7 @@ def test_large_tables_take_few_passes_and_little_memory(monkeypatch):
 
     monkeypatch.setattr(median._Search, "gather", watched)
     np.testing.assert_array_equal(medians(blocks, 3), np.median(X, axis=0))
-    assert len(passes) <= 6
+    assert len(passes) <= 7  # six of counting at most, one of gathering
     assert max(gathered) <= 1000
 
 

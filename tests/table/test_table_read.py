@@ -288,6 +288,30 @@ def test_truncated_files_of_every_kind(tmp_path):
     assert "damaged" in complaint(written(tmp_path / "holes.parquet", bytes(whole)))
 
 
+def test_damaged_bytes_never_do_more_than_raise(tmp_path):
+    frame = FRAME.slice(0, 200).append_column("k", pa.array([f"r{i}" for i in range(200)]))
+    pq.write_table(frame, tmp_path / "t.parquet", row_group_size=50)
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink:  # noqa: SIM117
+        with pa.ipc.new_stream(sink, frame.schema) as stream:
+            stream.write_table(frame, max_chunksize=50)
+    rng = np.random.default_rng(1)
+    for path in list(tmp_path.iterdir()):
+        whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+        named = []
+        for _ in range(150):
+            data = whole.copy()
+            data[rng.integers(len(data), size=20)] = rng.integers(256, size=20)
+            damaged = written(tmp_path / f"damaged{path.suffix}", data.tobytes())
+            try:
+                table = open_table(damaged)
+                for batch in table.batches(table.schema.names):
+                    batch.to_pydict()
+            except TableError as error:
+                named.append(str(damaged) in str(error))
+        assert len(named) > 50
+        assert all(named)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [

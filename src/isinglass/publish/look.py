@@ -10,6 +10,7 @@ import numpy as np
 from isinglass.errors import ReleaseError, TableError
 from isinglass.perturb.base import Perturbation, ScaledPerturbation
 from isinglass.register import Fingerprint, Register
+from isinglass.table.ahead import one_ahead
 from isinglass.table.memory import available_bytes, readable
 from isinglass.table.order import RowOrder
 from isinglass.table.prepare import Source
@@ -51,7 +52,7 @@ def look_at(
     order, prints = RowOrder(source.n_columns), register.fingerprinter(source.names)
     outside = np.zeros(source.n_columns, dtype=np.int64)
     done = 0
-    for block in source.blocks():
+    for block in one_ahead(source.blocks()):
         gather.add(block.X)
         order.add(block.X)
         prints.add(block.X)

@@ -32,6 +32,7 @@ from isinglass.publish.look import (
 from isinglass.publish.reuse import Bounds, reuse_key
 from isinglass.register import Register
 from isinglass.release import Facts, ReleaseWriter
+from isinglass.table.ahead import one_ahead
 from isinglass.table.columns import choose_columns
 from isinglass.table.prepare import Block, Source
 from isinglass.table.read import open_table
@@ -272,7 +273,7 @@ def _write_rows(
     tell: Progress,
 ) -> None:
     """The second pass: perturb block by block and write, in the table's order or a keyed one."""
-    blocks: Iterable[Block] = source.blocks()
+    blocks: Iterable[Block] = one_ahead(source.blocks())
     if whole is not None:
         nothing = pa.RecordBatch.from_pylist([{}] * 0, schema=pa.schema([]))
         blocks = [Block(whole, nothing)]

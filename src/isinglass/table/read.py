@@ -146,7 +146,7 @@ class ParquetTable:
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise TableError(
                 f"{self.name} cannot be read as Parquet: it is truncated, damaged or something else"
             ) from error
@@ -179,6 +179,7 @@ class IpcTable:
             stream = reader if count is None else map(reader.get_batch, range(count))
             for batch in stream:
                 chosen = batch.select(columns)
+                chosen.validate(full=True)  # a damaged text would crash whoever touches it
                 for start in range(0, chosen.num_rows, step):
                     yield chosen.slice(start, step)
 
@@ -186,7 +187,7 @@ class IpcTable:
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise TableError(
                 f"{self.name} cannot be read as Arrow: it is truncated, damaged or something else"
             ) from error

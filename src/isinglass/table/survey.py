@@ -31,7 +31,7 @@ class Survey:
         return np.flatnonzero(self.low == self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Moments:
     """How many rows, their means, and their squared distances from them, summed."""
 
@@ -40,18 +40,17 @@ class _Moments:
     squares: Vector
 
     def joined(self, columns: NDArray[np.float64]) -> _Moments:
-        """With more rows, given as one line per column (Chan, Golub and LeVeque, 1979)."""
+        """With more rows, one column of them a line (Chan, Golub and LeVeque, 1979)."""
         rows = columns.shape[1]
         if rows == 0:
             return self
-        # The first entry is subtracted first, so that a large offset costs no digits.
-        first = columns[:, :1]
-        centred = columns - first
-        mean = centred.mean(axis=1, keepdims=True)
-        centred -= mean
-        gap = (first + mean)[:, 0] - self.mean
-        total = self.n_rows + rows
+        mean = columns.mean(axis=1)
+        centred = columns - mean[:, np.newaxis]
         squares = np.square(centred, out=centred).sum(axis=1)
+        if self.n_rows == 0:
+            return _Moments(rows, mean, squares)
+        total = self.n_rows + rows
+        gap = mean - self.mean
         return _Moments(
             total,
             self.mean + gap * (rows / total),
@@ -76,6 +75,7 @@ class Surveyor:
         group = max(64, min(4096, _GROUP_BYTES // (8 * max(n_columns, 1))))
         self._group = np.empty((n_columns, group if deviation else 0))
         self._filled = 0
+        self._origin = np.zeros(n_columns)
 
     def add(self, block: NDArray[Any]) -> None:
         """Take in rows; all entries must be finite."""
@@ -89,10 +89,14 @@ class Surveyor:
         self._n_rows += rows
 
     def _add_moments(self, block: NDArray[Any]) -> None:
+        if self._n_rows == 0:
+            # All is measured from the first row, so that a large offset costs no digits.
+            self._origin[:] = block[0]
         start = 0
         while start < len(block):
             piece = block[start : start + self._group.shape[1] - self._filled]
-            self._group[:, self._filled : self._filled + len(piece)] = piece.T
+            place = self._group[:, self._filled : self._filled + len(piece)]
+            np.subtract(piece.T, self._origin[:, np.newaxis], out=place)
             self._filled += len(piece)
             start += len(piece)
             if self._filled == self._group.shape[1]:

@@ -1,0 +1,235 @@
+"""The register knows a table again however it is disguised, and holds none of it."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isinglass.errors import ReleaseError
+from isinglass.register import Fingerprinter, Register
+
+N = 5000
+NAMES = ["a", "b", "c", "d", "e", "f"]
+
+
+def drawn(seed, rows=N):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 6)) * [1, 10, 100, 1e6, 1e-6, 1]
+    X[:, 5] = rng.integers(3, size=rows)
+    return X
+
+
+TABLE = drawn(0)
+SECRET = bytes(range(32))
+
+
+def prints(X, names=None, cut=1000):
+    gather = Fingerprinter(SECRET, names or NAMES[: X.shape[1]])
+    for start in range(0, len(X), cut):
+        gather.add(X[start : start + cut])
+    return gather.result()
+
+
+def as_text(X, tmp_path):
+    pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False)
+    return pd.read_csv(tmp_path / "t.csv").to_numpy()
+
+
+SHUFFLED = np.random.default_rng(9).permutation(N)
+DISGUISES = {
+    "as it is": (TABLE, NAMES),
+    "rows permuted": (TABLE[SHUFFLED], NAMES),
+    "columns permuted": (TABLE[:, ::-1], NAMES[::-1]),
+    "columns renamed": (TABLE, ["u", "v", "w", "x", "y", "z"]),
+    "single precision": (TABLE.astype(np.float32), NAMES),
+    "one row removed": (TABLE[1:], NAMES),
+    "a fifth of the rows": (TABLE[SHUFFLED][: N // 5], NAMES),
+    "a fortieth of the rows": (TABLE[SHUFFLED][: N // 40], NAMES),
+    "rows added": (np.vstack([TABLE, drawn(8, 3 * N)]), NAMES),
+    "one column dropped": (TABLE[:, 1:], NAMES[1:]),
+    "half of the columns": (TABLE[:, 1:4], NAMES[1:4]),
+    "renamed, permuted and shortened": (
+        TABLE[SHUFFLED][: N // 3, ::-1],
+        ["u", "v", "w", "x", "y", "z"],
+    ),
+    "zeros with a sign": (np.where(TABLE == 0, -0.0, TABLE), NAMES),
+}
+
+
+@pytest.mark.parametrize("name", DISGUISES)
+def test_the_same_table_is_known_again(name):
+    X, names = DISGUISES[name]
+    assert prints(TABLE).same_rows_as(prints(X, names))
+    assert prints(X, names).same_rows_as(prints(TABLE))
+
+
+def test_a_copy_as_text_is_known_again(tmp_path):
+    copy = as_text(TABLE, tmp_path)
+    assert prints(copy) == prints(TABLE)
+    single = as_text(TABLE.astype(np.float32), tmp_path)
+    assert prints(single) == prints(TABLE)
+
+
+def test_negative_zero_is_zero():
+    assert prints(np.array([[0.0, 1.0]])) == prints(np.array([[-0.0, 1.0]]))
+
+
+@pytest.mark.parametrize("rows", [N, N - 1, 50, 20_000])
+def test_other_tables_of_the_same_kind_are_not_the_same(rows):
+    for seed in range(1, 6):
+        assert not prints(TABLE).same_rows_as(prints(drawn(seed, rows)))
+
+
+def test_discrete_tables_of_the_same_kind_are_not_the_same():
+    rng = np.random.default_rng(3)
+    one, two = rng.integers(4, size=(2, 20_000, 5)).astype(float)
+    assert not prints(one).same_rows_as(prints(two))
+    assert not prints(one).same_rows_as(prints(two[:9000]))
+    assert prints(one).same_rows_as(prints(one[::-1]))
+
+
+def test_a_constant_column_in_common_does_not_make_tables_the_same():
+    one, two = drawn(1)[:, :2], drawn(2)[:, :2]
+    one[:, 1] = two[:, 1] = 7
+    assert not prints(one).same_rows_as(prints(two))
+
+
+@given(st.integers(1, 3000), st.booleans())
+@settings(max_examples=20)
+def test_batches_do_not_matter(cut, fortran):
+    X = np.asfortranarray(TABLE[:3000]) if fortran else TABLE[:3000]
+    assert prints(X, cut=cut) == prints(TABLE[:3000], cut=3000)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (1, 2), (1, 1), (3, 1)])
+def test_tiny_tables(shape):
+    X = np.ones(shape)
+    assert prints(X).n_rows == shape[0]
+    if shape[0]:
+        assert prints(X).same_rows_as(prints(X))
+        assert not prints(X).same_rows_as(prints(X + 1))
+    assert not prints(X).same_rows_as(prints(TABLE[:, : shape[1]]))
+    assert not prints(TABLE[:, : shape[1]]).same_rows_as(prints(X))
+
+
+def test_numbers_too_large_for_single_precision_pass():
+    assert prints(np.array([[1e300, -1e300], [1.0, 2.0]])).n_rows == 2
+
+
+def test_nothing_of_the_table_is_shown_or_stored(tmp_path):
+    register = Register(tmp_path / "home")
+    gather = register.fingerprinter(NAMES)
+    gather.add(TABLE)
+    found = gather.result()
+    register.add(found, release="out.parquet", method="tanh")
+    stored = (tmp_path / "home" / "releases.jsonl").read_text()
+    secret = (tmp_path / "home" / "register.secret").read_bytes()
+    assert secret.hex() not in stored
+    assert repr(found) == f"Fingerprint(n_rows={N})"
+    values = TABLE[:100, :5].ravel()
+    bits = [*values.astype(np.float32).view(np.uint32).tolist(), *values.view(np.uint64).tolist()]
+    assert not any(str(bit) in stored for bit in bits)
+    assert not any(repr(value) in stored for value in values.tolist())
+    assert not any(f'"{name}"' in stored for name in NAMES)
+    other = Register(tmp_path / "other").fingerprinter(NAMES)
+    other.add(TABLE)
+    assert not set(other.result().rows) & set(found.rows)
+    assert not set(other.result().columns) & set(found.columns)
+
+
+def test_files_are_the_owners_alone(tmp_path):
+    register = Register(tmp_path / "home")
+    register.add(prints(TABLE), release="r", method="m")
+    assert register.folder == tmp_path / "home"
+    assert stat.S_IMODE(register.folder.stat().st_mode) == 0o700
+    assert {p.name for p in register.folder.iterdir()} == {"releases.jsonl", "register.secret"}
+    for path in register.folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_entries_come_back(tmp_path):
+    Register(tmp_path).add(prints(TABLE), release="one", method="tanh")
+    Register(tmp_path).add(prints(drawn(5)), release="two", method="tanh")
+    (entry,) = Register(tmp_path).earlier(prints(TABLE[::2]))
+    assert (entry.release, entry.method, entry.fingerprint) == ("one", "tanh", prints(TABLE))
+    assert Register(tmp_path).earlier(prints(drawn(6))) == []
+
+
+@pytest.mark.parametrize("left", [1, 30, 200, -1])
+def test_a_line_cut_short_swallows_nothing(tmp_path, left):
+    register = Register(tmp_path)
+    register.add(prints(TABLE), release="one", method="m")
+    path = tmp_path / "releases.jsonl"
+    with path.open("ab") as file:
+        file.write(path.read_bytes()[:-1][:left])
+    assert "one" in [e.release for e in register.earlier(prints(TABLE))]
+    register.add(prints(TABLE), release="two", method="m")
+    names = [e.release for e in register.earlier(prints(TABLE))]
+    assert {"one", "two"} <= {*names}
+    assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe", b"7", b"[]", b"{}", b'{"fingerprint": 3}', b"null"])
+def test_a_strange_line_is_passed_over(tmp_path, line):
+    register = Register(tmp_path)
+    (tmp_path / "releases.jsonl").write_bytes(line + b"\n")
+    register.add(prints(TABLE), release="one", method="m")
+    assert [e.release for e in register.earlier(prints(TABLE))] == ["one"]
+
+
+def test_facts_that_a_later_version_adds_are_passed_over(tmp_path):
+    register = Register(tmp_path)
+    register.add(prints(TABLE), release="one", method="m")
+    path = tmp_path / "releases.jsonl"
+    facts = json.loads(path.read_text())
+    facts["new"] = facts["fingerprint"]["new"] = 1
+    path.write_text(json.dumps(facts) + "\n")
+    assert len(register.earlier(prints(TABLE))) == 1
+
+
+def test_a_register_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ReleaseError, match=r"cannot be used.*ISINGLASS_HOME"):
+        Register(tmp_path / "file")
+    Register(tmp_path)
+    (tmp_path / "register.secret").write_bytes(b"short")
+    with pytest.raises(ReleaseError, match="is damaged"):
+        Register(tmp_path)
+    broken = Register(tmp_path / "other")
+    (tmp_path / "other" / "releases.jsonl").mkdir()
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        broken.add(prints(TABLE), release="r", method="m")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        broken.earlier(prints(TABLE))
+
+
+ADD = """
+import sys
+import numpy as np
+from isinglass.register import Register
+X = np.random.default_rng(0).random((400, 2))
+for i in range(25):
+    register = Register(sys.argv[1])
+    gather = register.fingerprinter(["a", "b"])
+    gather.add(X)
+    register.add(gather.result(), release=f"{sys.argv[2]}-{i}", method="m")
+"""
+
+
+def test_two_processes_that_add_at_once_both_land(tmp_path):
+    home = tmp_path / "home"
+    work = [subprocess.Popen([sys.executable, "-c", ADD, str(home), name]) for name in "uv"]
+    assert [process.wait(60) for process in work] == [0, 0]
+    register = Register(home)
+    gather = register.fingerprinter(["a", "b"])
+    gather.add(np.random.default_rng(0).random((400, 2)))
+    names = sorted(entry.release for entry in register.earlier(gather.result()))
+    assert names == sorted(f"{name}-{i}" for name in "uv" for i in range(25))
