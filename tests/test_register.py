@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isinglass.errors import ReleaseError
-from isinglass.register import Fingerprinter, Register
+from isinglass.register import Register
+from isinglass.table.fingerprint import Fingerprinter
 
 N = 5000
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -60,6 +61,15 @@ DISGUISES = {
         TABLE[SHUFFLED][: N // 3, ::-1],
         ["u", "v", "w", "x", "y", "z"],
     ),
+    "a column dropped, renamed, and grown": (
+        np.vstack([TABLE, drawn(8, N)])[:, 1:],
+        ["v", "w", "x", "y", "z"],
+    ),
+    "two of the columns of most rows": (TABLE[SHUFFLED][: 4 * N // 5, 2:4], ["q", "r"]),
+    "a column added, rows removed": (
+        np.column_stack([np.arange(N), TABLE])[500:],
+        ["id", *NAMES],
+    ),
     "zeros with a sign": (np.where(TABLE == 0, -0.0, TABLE), NAMES),
 }
 
@@ -96,6 +106,21 @@ def test_discrete_tables_of_the_same_kind_are_not_the_same():
     assert prints(one).same_rows_as(prints(one[::-1]))
 
 
+@pytest.mark.slow
+def test_chance_agreement_of_many_single_precision_values_is_no_alarm():
+    """A million uniform float32 values in two tables: one in seventeen agrees by chance."""
+    rng = np.random.default_rng(4)
+    one, two = rng.random((2, 1_000_000, 3), dtype=np.float32)
+    assert not prints(one, cut=65_536).same_rows_as(prints(two, cut=65_536))
+    assert prints(one, cut=65_536).same_rows_as(prints(one[300_000:, 1:], ["x", "y"], cut=65_536))
+
+
+def test_one_running_number_in_common_is_no_alarm():
+    one, two = drawn(1), drawn(2)
+    one[:, 0] = two[:, 0] = np.arange(N)
+    assert not prints(one).same_rows_as(prints(two[:-1]))
+
+
 def test_a_constant_column_in_common_does_not_make_tables_the_same():
     one, two = drawn(1)[:, :2], drawn(2)[:, :2]
     one[:, 1] = two[:, 1] = 7
@@ -105,8 +130,9 @@ def test_a_constant_column_in_common_does_not_make_tables_the_same():
 @given(st.integers(1, 3000), st.booleans())
 @settings(max_examples=20)
 def test_batches_do_not_matter(cut, fortran):
-    X = np.asfortranarray(TABLE[:3000]) if fortran else TABLE[:3000]
-    assert prints(X, cut=cut) == prints(TABLE[:3000], cut=3000)
+    long = np.vstack([TABLE, TABLE + 1])  # past the end of the trial
+    X = np.asfortranarray(long) if fortran else long
+    assert prints(X, cut=cut + 200) == prints(long, cut=len(long))
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (1, 2), (1, 1), (3, 1)])
@@ -133,7 +159,8 @@ def test_nothing_of_the_table_is_shown_or_stored(tmp_path):
     stored = (tmp_path / "home" / "releases.jsonl").read_text()
     secret = (tmp_path / "home" / "register.secret").read_bytes()
     assert secret.hex() not in stored
-    assert repr(found) == f"Fingerprint(n_rows={N})"
+    assert "digests" not in repr(found)
+    assert not any(digest in repr(found) for digest in found.rows.digests)
     values = TABLE[:100, :5].ravel()
     bits = [*values.astype(np.float32).view(np.uint32).tolist(), *values.view(np.uint64).tolist()]
     assert not any(str(bit) in stored for bit in bits)
@@ -141,7 +168,10 @@ def test_nothing_of_the_table_is_shown_or_stored(tmp_path):
     assert not any(f'"{name}"' in stored for name in NAMES)
     other = Register(tmp_path / "other").fingerprinter(NAMES)
     other.add(TABLE)
-    assert not set(other.result().rows) & set(found.rows)
+    assert not other.result().rows.digests & found.rows.digests
+    assert not {d for v in other.result().values for d in v.digests} & {
+        d for v in found.values for d in v.digests
+    }
     assert not set(other.result().columns) & set(found.columns)
 
 
@@ -171,7 +201,7 @@ def test_a_line_cut_short_swallows_nothing(tmp_path, left):
     with path.open("ab") as file:
         file.write(path.read_bytes()[:-1][:left])
     assert "one" in [e.release for e in register.earlier(prints(TABLE))]
-    register.add(prints(TABLE), release="two", method="m")
+    register.add(prints(TABLE), release="two", method="m", again=True)
     names = [e.release for e in register.earlier(prints(TABLE))]
     assert {"one", "two"} <= {*names}
     assert path.read_bytes().endswith(b"\n")
@@ -220,7 +250,7 @@ for i in range(25):
     register = Register(sys.argv[1])
     gather = register.fingerprinter(["a", "b"])
     gather.add(X)
-    register.add(gather.result(), release=f"{sys.argv[2]}-{i}", method="m")
+    register.add(gather.result(), release=f"{sys.argv[2]}-{i}", method="m", again=True)
 """
 
 
@@ -233,3 +263,34 @@ def test_two_processes_that_add_at_once_both_land(tmp_path):
     gather.add(np.random.default_rng(0).random((400, 2)))
     names = sorted(entry.release for entry in register.earlier(gather.result()))
     assert names == sorted(f"{name}-{i}" for name in "uv" for i in range(25))
+
+
+ONCE = """
+import sys
+import numpy as np
+from isinglass.errors import ReleaseError
+from isinglass.register import Register
+register = Register(sys.argv[1])
+landed = 0
+for seed in range(40):
+    gather = register.fingerprinter(["a", "b"])
+    gather.add(np.random.default_rng(seed).random((400, 2)))
+    try:
+        register.add(gather.result(), release=sys.argv[2], method="m")
+        landed += 1
+    except ReleaseError:
+        pass
+print(landed)
+"""
+
+
+def test_of_two_releases_at_once_one_is_refused(tmp_path):
+    home = tmp_path / "home"
+    work = [
+        subprocess.Popen(
+            [sys.executable, "-c", ONCE, str(home), name], stdout=subprocess.PIPE, text=True
+        )
+        for name in "uv"
+    ]
+    landed = [int(process.communicate(timeout=60)[0]) for process in work]
+    assert sum(landed) == 40

@@ -12,9 +12,9 @@ Array = NDArray[Any]
 
 
 def tile_rows(n_columns: int) -> int:
-    """Rows per tile: a power of two that keeps a tile near 2**17 numbers, from 64 to 4096."""
-    rows = (1 << 17) // max(n_columns, 1)
-    return min(4096, max(64, 1 << max(rows.bit_length() - 1, 0)))
+    """Rows per tile: a power of two that keeps a tile near 2**15 numbers, from 64 to 1024."""
+    rows = (1 << 15) // max(n_columns, 1)
+    return min(1024, max(64, 1 << max(rows.bit_length() - 1, 0)))
 
 
 def map_tiles(X: Array, mix: Callable[[Array], Array], n_out: int) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 
 from isinglass.errors import ReleaseError, TableError
 from isinglass.perturb.base import Perturbation, ScaledPerturbation
-from isinglass.register import Fingerprint, Register
+from isinglass.register import Register
 from isinglass.table.ahead import one_ahead
+from isinglass.table.fingerprint import Fingerprint
 from isinglass.table.memory import available_bytes, readable
 from isinglass.table.order import RowOrder
 from isinglass.table.prepare import Source

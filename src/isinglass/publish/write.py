@@ -183,7 +183,7 @@ def write_release(
             key_file = files.enter_context(whole_file(key_path, mode=0o600, force=force))
             key_file.write_bytes(pack(_filed(perturbation, source, shuffle_key), passphrase))
         sync(release_file)
-        register.add(look.fingerprint, release=out.name, method=perturbation.method)
+        register.add(look.fingerprint, release=out.name, method=perturbation.method, again=again)
         # Leaving this block names the key first and the release last.
     return Written(
         release=out,

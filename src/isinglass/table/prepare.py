@@ -72,10 +72,11 @@ class Source:
         width = len(self.columns.numeric)
         stream = self._raw()
         for block in stream:
-            finite = np.isfinite(block.X)
-            if finite.all():
+            if _all_finite(block.X):
                 yield block
-            elif self.missing == "drop":
+                continue
+            finite = np.isfinite(block.X)
+            if self.missing == "drop":
                 rows = finite.all(axis=1)
                 if not rows.any():
                     continue
@@ -196,6 +197,12 @@ class Source:
                     "--drop them"
                 )
         return middle
+
+
+def _all_finite(X: Array) -> bool:
+    """A sum meets every NaN and infinity; only where it is not finite must all be looked at."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())
 
 
 def _numbers(column: pa.Array) -> Array:

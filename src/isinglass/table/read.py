@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -153,17 +154,19 @@ class ParquetTable:
 
 
 class IpcTable:
-    """An Arrow IPC file (Feather version 2) or stream."""
+    """An Arrow IPC file (Feather version 2) or stream, mapped into memory.
+
+    Pages that were read are given back as reading goes on, so that even one huge batch needs
+    little memory; a compressed batch is unpacked whole.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        with self._reading():
-            with path.open("rb") as file:
-                is_file = file.read(6) == b"ARROW1"
+        with self._reading(), self._mapped() as pages:
+            is_file = pages[:6] == b"ARROW1"
             self._open = pa.ipc.open_file if is_file else pa.ipc.open_stream
-            with pa.memory_map(str(path)) as source:
-                self.schema = checked_schema(self._open(source).schema, self.name)
+            self.schema = checked_schema(self._open(pa.py_buffer(pages)).schema, self.name)
         self.n_rows: int | None = None
 
     def batches(
@@ -171,17 +174,29 @@ class IpcTable:
     ) -> Iterator[pa.RecordBatch]:
         columns = [*numeric, *other]
         step = batch_rows(len(columns))
-        with self._reading(), pa.memory_map(str(self._path)) as source:
+        with self._reading(), self._mapped() as pages:
             wanted = sorted(self.schema.get_field_index(name) for name in columns)
             options = pa.ipc.IpcReadOptions(included_fields=wanted)
-            reader = self._open(source, options=options)
+            reader = self._open(pa.py_buffer(pages), options=options)
             count = getattr(reader, "num_record_batches", None)
             stream = reader if count is None else map(reader.get_batch, range(count))
+            seen = 0
             for batch in stream:
                 chosen = batch.select(columns)
-                chosen.validate(full=True)  # a damaged text would crash whoever touches it
                 for start in range(0, chosen.num_rows, step):
-                    yield chosen.slice(start, step)
+                    part = chosen.slice(start, step)
+                    part.validate(full=True)  # a damaged text would crash whoever touches it
+                    yield part
+                    seen += part.nbytes
+                    if seen > 32 << 20 and hasattr(mmap, "MADV_DONTNEED"):
+                        pages.madvise(mmap.MADV_DONTNEED)  # read again from disk if asked for
+                        seen = 0
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Iterator[mmap.mmap]:
+        # Closed by whoever holds the last batch, not here: batches look into it.
+        with self._path.open("rb") as file:
+            yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
