@@ -79,8 +79,22 @@ def test_the_json_shape_is_pinned(csv, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
-    "linear tanh sigmoid square sign double_logistic multiparty gaussian uniform multiplicative "
-    "rotation geometric projection condensation".split(),
+    [
+        "linear",
+        "tanh",
+        "sigmoid",
+        "square",
+        "sign",
+        "double_logistic",
+        "multiparty",
+        "gaussian",
+        "uniform",
+        "multiplicative",
+        "rotation",
+        "geometric",
+        "projection",
+        "condensation",
+    ],
 )
 def test_every_method_by_name(method, csv, tmp_path):
     extra = ["--set", "alpha=0.1"] if method == "multiparty" else []
@@ -104,9 +118,13 @@ def test_set_reaches_the_method_and_unknown_names_are_told(csv, tmp_path):
     assert len(facts.columns) == 2
     assert facts.parameters["slope"] == 3
     left = set(os.listdir(tmp_path))
-    for setting, word in (("sloop=3", "no parameter sloop"), ("slope", "name=value"),
-                          ("slope=-1", "slope must be > 0"), ("slope=steep", "slope takes a number"),
-                          ("clip=maybe", "clip takes true or false")):  # fmt: skip
+    for setting, word in (
+        ("sloop=3", "no parameter sloop"),
+        ("slope", "name=value"),
+        ("slope=-1", "slope must be > 0"),
+        ("slope=steep", "slope takes a number"),
+        ("clip=maybe", "clip takes true or false"),
+    ):
         result = run("release", csv, "-o", "b.parquet", "--set", setting, "--again", cwd=tmp_path)
         refused(result, word, left=left, cwd=tmp_path)
     result = run("release", csv, "-o", "b.parquet", "--method", "rot13", cwd=tmp_path)
@@ -148,8 +166,11 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
     return files
 
 
-NAMES = ("empty.csv header.csv ragged.csv twice.csv text.csv nan.csv quote.csv latin.csv "
-         "cut.parquet zero.parquet t.xyz folder.csv absent.csv nothing.parquet").split()  # fmt: skip
+NAMES = [
+    "empty.csv", "header.csv", "ragged.csv", "twice.csv", "text.csv", "nan.csv", "quote.csv",
+    "latin.csv", "cut.parquet", "zero.parquet", "t.xyz", "folder.csv", "absent.csv",
+    "nothing.parquet",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

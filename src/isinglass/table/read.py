@@ -175,9 +175,8 @@ class IpcTable:
         columns = [*numeric, *other]
         step = batch_rows(len(columns))
         with self._reading(), self._mapped() as pages:
-            wanted = sorted(self.schema.get_field_index(name) for name in columns)
-            options = pa.ipc.IpcReadOptions(included_fields=wanted)
-            reader = self._open(pa.py_buffer(pages), options=options)
+            # Asking the reader for some fields only would copy them; leaving them out is free.
+            reader = self._open(pa.py_buffer(pages))
             count = getattr(reader, "num_record_batches", None)
             stream = reader if count is None else map(reader.get_batch, range(count))
             seen = 0
