@@ -40,7 +40,7 @@ def one_kill(folder: Path, rows: np.ndarray, chance: random.Random) -> str:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | {"ISINGLASS_HOME": str(home)},
     )  # fmt: skip
-    time.sleep(chance.uniform(0.3, 2.0))
+    time.sleep(chance.uniform(0.5, 5.0))
     process.kill()
     process.wait()
     for leftover in [*folder.glob(".*.tmp"), *folder.glob(".shuffle-*")]:
@@ -77,7 +77,7 @@ def main() -> None:
             counts[one_kill(folder, rows, chance)] += 1
     text = (
         f"python -m benchmarks.soak_release --kills {options.kills} --seed {options.seed}\n"
-        f"{options.kills} releases killed outright after 0.3 to 2 s: target absent "
+        f"{options.kills} releases killed outright after 0.5 to 5 s: target absent "
         f"{counts['absent']} times, whole and matching its key {counts['whole']} times, "
         "half-written never.\n"
     )
