@@ -124,7 +124,7 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        with self._reading(), self._file(1) as file:
+        with _reading_as("Parquet", self.name), self._file(1) as file:
             self.schema = checked_schema(file.schema_arrow, self.name)
             self.n_rows: int | None = file.metadata.num_rows
 
@@ -139,18 +139,9 @@ class ParquetTable:
         self, numeric: Sequence[str], other: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
         columns = [*numeric, *other]
-        with self._reading(), self._file(len(columns)) as file:
+        with _reading_as("Parquet", self.name), self._file(len(columns)) as file:
             for batch in file.iter_batches(batch_size=batch_rows(len(columns)), columns=columns):
                 yield batch.select(columns)
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise TableError(
-                f"{self.name} cannot be read as Parquet: it is truncated, damaged or something else"
-            ) from error
 
 
 class IpcTable:
@@ -163,7 +154,7 @@ class IpcTable:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        with self._reading(), self._mapped() as pages:
+        with _reading_as("Arrow", self.name), self._mapped() as pages:
             is_file = pages[:6] == b"ARROW1"
             self._open = pa.ipc.open_file if is_file else pa.ipc.open_stream
             self.schema = checked_schema(self._open(pa.py_buffer(pages)).schema, self.name)
@@ -174,7 +165,7 @@ class IpcTable:
     ) -> Iterator[pa.RecordBatch]:
         columns = [*numeric, *other]
         step = batch_rows(len(columns))
-        with self._reading(), self._mapped() as pages:
+        with _reading_as("Arrow", self.name), self._mapped() as pages:
             # Asking the reader for some fields only would copy them; leaving them out is free.
             reader = self._open(pa.py_buffer(pages))
             count = getattr(reader, "num_record_batches", None)
@@ -197,11 +188,13 @@ class IpcTable:
         with self._path.open("rb") as file:
             yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise TableError(
-                f"{self.name} cannot be read as Arrow: it is truncated, damaged or something else"
-            ) from error
+
+@contextlib.contextmanager
+def _reading_as(kind: str, name: str) -> Iterator[None]:
+    """Turn a reader's errors, which may quote what they met, into a sentence that does not."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise TableError(
+            f"{name} cannot be read as {kind}: it is truncated, damaged or something else"
+        ) from error
