@@ -100,3 +100,11 @@ def test_haar_is_orthogonal_and_its_sign_is_fair():
 
 def test_a_stream_does_not_print_its_key():
     assert "123456789" not in repr(chance.Stream(np.full(4, 123456789, dtype=np.uint64)))
+
+
+def test_some_rows_of_a_haar_matrix_cost_only_themselves():
+    rows = chance.haar(chance.generator(1), 2000, 3)
+    assert rows.shape == (3, 2000)
+    np.testing.assert_allclose(rows @ rows.T, np.eye(3), atol=1e-13)
+    corner = [chance.haar(chance.generator(s), 3, 1)[0, 0] for s in range(4000)]
+    assert abs(np.mean(corner)) < 5 * np.sqrt(1 / 3 / 4000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import stat
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isinglass.datasets import available, load
 from isinglass.errors import ReleaseError
 from isinglass.register import Register
 from isinglass.table.fingerprint import Fingerprinter
@@ -115,10 +117,79 @@ def test_chance_agreement_of_many_single_precision_values_is_no_alarm():
     assert prints(one, cut=65_536).same_rows_as(prints(one[300_000:, 1:], ["x", "y"], cut=65_536))
 
 
-def test_one_running_number_in_common_is_no_alarm():
-    one, two = drawn(1), drawn(2)
-    one[:, 0] = two[:, 0] = np.arange(N)
-    assert not prints(one).same_rows_as(prints(two[:-1]))
+def unrelated(kind, seed):
+    """Tables that have much in common, but no record."""
+    rng = np.random.default_rng(seed)
+    number, value = np.arange(3000.0), rng.normal(size=3000)
+    balanced = rng.permutation(np.tile([0.0, 1.0], 1500))
+    return np.column_stack(
+        {
+            "a running number": [number, value],
+            "a running number and codes": [number, *rng.integers(3, size=(3, 3000))],
+            "two clocks": [number, 60 * number, value],
+            "a clock that runs backwards": [-number, value],
+            "a balanced code": [balanced, value],
+            "codes only": [*rng.integers(2, size=(4, 3000))],
+            "a coarse sensor": [*np.round(1000 * rng.normal(size=(3, 3000)))],
+        }[kind]
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a running number", "a running number and codes", "two clocks", "a balanced code",
+        "a clock that runs backwards", "codes only", "a coarse sensor",
+    ],
+)  # fmt: skip
+def test_unrelated_tables_are_not_taken_for_the_same(kind):
+    for seed in range(0, 20, 2):
+        one, two = unrelated(kind, seed), unrelated(kind, seed + 1)
+        assert not prints(one).same_rows_as(prints(two))
+        assert not prints(one).same_rows_as(prints(two[:-1]))
+
+
+def changed(X, names, how):
+    rows = np.delete(np.arange(len(X)), len(X) // 2)
+    new = np.random.default_rng(1).random(len(rows))
+    return {
+        "one row less": (X[rows], names),
+        "a column and a row less": (X[rows][:, 1:], names[1:]),
+        "a column more, a row less": (np.column_stack([new, X[rows]]), ["new", *names]),
+        "a column exchanged, a row less": (
+            np.column_stack([new, X[rows][:, 1:]]),
+            ["n", *names[1:]],
+        ),
+        "a third of the rows, a column less": (X[::3, 1:], names[1:]),
+    }[how]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["iris", "breast_w", "heart", "ecoli", "credit_g", "votes", "mammography", "shuttle",
+     "cmapss_fd001_train", "thyroid", "pendigits", "wine"],
+)  # fmt: skip
+def test_real_tables_are_known_again_with_other_columns_and_rows(name, real_data):
+    data = load(name)
+    names = list(data.column_names)
+    known = prints(data.X, names, cut=50_000)
+    for how in (
+        "one row less", "a column and a row less", "a column more, a row less",
+        "a column exchanged, a row less", "a third of the rows, a column less",
+    ):  # fmt: skip
+        X, other = changed(data.X, names, how)
+        assert known.same_rows_as(prints(X, other, cut=50_000)), how
+
+
+@pytest.mark.slow
+def test_no_real_table_is_taken_for_another(real_data):
+    found = {n: load(n) for n in available() if n not in ("cover", "http")}
+    known = {n: prints(d.X, list(d.column_names), cut=50_000) for n, d in found.items()}
+    alarms = [
+        (a, b) for a, b in itertools.combinations(known, 2) if known[a].same_rows_as(known[b])
+    ]
+    assert alarms == []
 
 
 def test_a_constant_column_in_common_does_not_make_tables_the_same():
@@ -268,6 +339,7 @@ def test_two_processes_that_add_at_once_both_land(tmp_path):
 ONCE = """
 import sys
 import numpy as np
+from isinglass.datasets import available, load
 from isinglass.errors import ReleaseError
 from isinglass.register import Register
 register = Register(sys.argv[1])

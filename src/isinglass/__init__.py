@@ -24,7 +24,7 @@ _HOMES = {
     "PublicMatrix": "perturb.public_matrix",
     "RandomProjection": "perturb.projection",
     "Rotation": "perturb.rotation",
-    "load_key": "perturb.base",
+    "load_key": "perturb.load",
     "public_matrix": "perturb.public_matrix",
     "Release": "release",
     "privacy_level": "measure.vod",
@@ -84,10 +84,10 @@ if TYPE_CHECKING:
         TableError,
     )
     from isinglass.measure.vod import privacy_level, variance_of_difference
-    from isinglass.perturb.base import load_key
     from isinglass.perturb.condensation import Condensation
     from isinglass.perturb.distortion import Distortion
     from isinglass.perturb.geometric import GeometricPerturbation
+    from isinglass.perturb.load import load_key
     from isinglass.perturb.multiparty import MultipartyPerturbation
     from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise
     from isinglass.perturb.projection import RandomProjection

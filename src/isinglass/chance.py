@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
+from isinglass.threads import one_thread
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -40,11 +42,13 @@ def stream_key(rng: np.random.Generator) -> NDArray[np.uint64]:
     return rng.integers(0, 2**64, size=4, dtype=np.uint64)
 
 
-def haar(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """A uniformly distributed orthogonal matrix."""
-    q, r = np.linalg.qr(rng.normal(size=(size, size)))
+def haar(rng: np.random.Generator, size: int, n_rows: int | None = None) -> NDArray[np.float64]:
+    """A uniformly distributed orthogonal matrix, or so many of its rows, at their own cost."""
+    normal = rng.normal(size=(size, size if n_rows is None else n_rows))
+    with one_thread():
+        q, r = np.linalg.qr(normal)
     # QR alone does not draw q uniformly (Mezzadri 2007).
-    return np.asarray(q * np.copysign(1.0, np.diag(r)))
+    return np.ascontiguousarray((q * np.copysign(1.0, np.diag(r))).T)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,17 @@ def read_facts(path: str | Path) -> Facts:
         raise ReleaseError(f"{path} says things about itself that cannot be read here") from None
 
 
+def _bare(field_: pa.Field) -> pa.Field:
+    """A field without the notes its makers hung on it, at any depth."""
+    kind = field_.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_bare(kind.field(i)) for i in range(kind.num_fields)])
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        kind = made(_bare(kind.value_field))
+    return pa.field(field_.name, kind, field_.nullable)
+
+
 class ReleaseWriter:
     """Writes a release row group by row group; encoding runs beside the perturbing.
 
@@ -122,7 +133,7 @@ class ReleaseWriter:
         self._columns = list(columns)
         kind = pa.from_numpy_dtype(np.dtype(dtype))
         # Whatever else the table's schema says about the columns kept stays with the table.
-        passed_on = (field.remove_metadata() for field in kept)
+        passed_on = (_bare(field) for field in kept)
         self._schema = pa.schema([*(pa.field(c, kind) for c in columns), *passed_on])
         self._kept_schema = kept
         size = np.dtype(dtype).itemsize * max(len(self._columns), 1)

@@ -80,7 +80,12 @@ def test_the_demo_tells_the_story(tmp_path):
     left = sorted(os.listdir(tmp_path / "d" / "miner"))
     assert [n for n in left if n.endswith(".key")] == []
     assert len(left) == 7
-    # A second run replaces its own folder, and nobody else's.
+    # A second run replaces what is its own, and nothing else.
+    (tmp_path / "d" / "notes.txt").write_text("mine")
+    assert run("demo", "--out", tmp_path / "d", "--json").returncode == 0
+    assert (tmp_path / "d" / "notes.txt").read_text() == "mine"
+    (tmp_path / "file").write_text("")
+    assert "is a file" in run("demo", "--out", tmp_path / "file").stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     result = run("demo", "--out", tmp_path / "mine")

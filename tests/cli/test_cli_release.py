@@ -123,6 +123,9 @@ def test_set_reaches_the_method_and_unknown_names_are_told(csv, tmp_path):
         ("slope", "name=value"),
         ("slope=-1", "slope must be > 0"),
         ("slope=steep", "slope takes a number"),
+        ("slope=none", "slope takes a number"),
+        ("layers=[1]", "layers takes a number"),
+        ("n_components=NaN", "n_components takes a number"),
         ("clip=maybe", "clip takes true or false"),
     ):
         result = run("release", csv, "-o", "b.parquet", "--set", setting, "--again", cwd=tmp_path)
@@ -140,6 +143,8 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
         "ragged.csv": ("a,b,c\n" + row * 3 + f"{SECRET},1\n", ("2 fields", "3")),
         "twice.csv": ("a,b,a\n" + row * 9, ("more than one column named 'a'",)),
         "text.csv": ("a,b\n" + "x,SECRET98765\n" * 9, ("not numbers", "--keep", "--drop")),
+        "headless.csv": ("18,170,51000\n" + row * 9, ("no header",)),
+        "mixed.csv": ("bob smith,34,51234.5\n" + "al,3,4\n" * 9, ("no header",)),
         "nan.csv": ("a,b,c\n" + row * 9 + "nan,1,inf\n", ("a (1)", "c (1)", "--missing")),
         "quote.csv": ('a,b,c\n"1,2,3\n' + row * 9, ("cannot be read as CSV",)),
     }
@@ -167,7 +172,8 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
 
 
 NAMES = [
-    "empty.csv", "header.csv", "ragged.csv", "twice.csv", "text.csv", "nan.csv", "quote.csv",
+    "empty.csv", "header.csv", "ragged.csv", "twice.csv", "text.csv", "headless.csv",
+    "mixed.csv", "nan.csv", "quote.csv",
     "latin.csv", "cut.parquet", "zero.parquet", "t.xyz", "folder.csv", "absent.csv",
     "nothing.parquet",
 ]  # fmt: skip
@@ -221,7 +227,7 @@ def test_unwritable_targets(csv, tmp_path):
     left.add("dir.parquet")
     refused(run("release", csv, "-o", "dir.parquet", cwd=tmp_path), "is a folder",
             left=left, cwd=tmp_path)  # fmt: skip
-    refused(run("release", csv, "-o", csv, "--force", cwd=tmp_path), "table itself",
+    refused(run("release", csv, "-o", csv, "--force", cwd=tmp_path), "is read for this release",
             left=left, cwd=tmp_path)  # fmt: skip
 
 
@@ -362,7 +368,7 @@ def test_multiparty_needs_alpha_and_takes_a_matrix(csv, tmp_path):
     result = run("release", csv, "-o", "o.parquet", "--method", "multiparty", cwd=tmp_path)
     refused(result, "alpha", left=left, cwd=tmp_path)
     ig.public_matrix(3, study="s").save(tmp_path / "m.json")
-    result = run("release", csv, "-o", "o.parquet", "--method", "multiparty", "--set", "alpha=0.2",
+    result = run("release", csv, "-o", "o.parquet", "--method", "multiparty", "--set", "alpha=.2",
                  "--public-matrix", "m.json", cwd=tmp_path)  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert ig.load_key(tmp_path / "o.key").public_matrix == ig.PublicMatrix.load(

@@ -3,6 +3,7 @@
 import copy
 import io
 import itertools
+import json
 import logging
 import os
 import pickle
@@ -17,11 +18,14 @@ from sklearn.base import clone
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import check_estimator
 from tests.checks import PERTURBATIONS
+from threadpoolctl import threadpool_limits
 
 import isinglass as ig
 from isinglass.errors import KeyFileError, ReleaseError
-from isinglass.perturb.base import Perturbation, ScaledPerturbation, methods
-from isinglass.perturb.key import read_key
+from isinglass.perturb.base import Perturbation
+from isinglass.perturb.key import KeyFile, read_key, write_key
+from isinglass.perturb.load import methods
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import survey
 
 TABLE = np.random.default_rng(11).random((257, 5))
@@ -274,3 +278,69 @@ def test_key_bytes_are_no_less_than_the_key(name):
     # Bounds come on top, and condensation's groups are counted with the table.
     room = 16 * TABLE.shape[1] + veil.table_bytes(*TABLE.shape)
     assert veil.key_bytes(TABLE.shape[1]) + room >= held
+
+
+def damaged(stored: KeyFile, how: str) -> KeyFile:
+    facts, arrays = json.loads(json.dumps(stored.facts)), dict(stored.arrays)
+    if how == "no parameters":
+        del facts["parameters"]
+    elif how == "unknown parameter":
+        facts["parameters"]["colour"] = 1
+    elif how == "no width":
+        del facts["n_features"]
+    elif how == "another width":
+        facts["n_features"] = 7
+    elif how == "no arrays":
+        arrays = {}
+    else:
+        for name, array in arrays.items():
+            if array.dtype == np.float64:
+                arrays[name] = {
+                    "not a number": np.full_like(array, np.nan),
+                    "cut": array[:1, ...] if len(array) > 1 else array[:0],
+                    "single precision": array.astype(np.float32),
+                }[how]
+    return KeyFile(stored.method, facts, arrays)
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["no parameters", "unknown parameter", "no width", "another width", "no arrays",
+     "not a number", "cut", "single precision"],
+)  # fmt: skip
+@every
+def test_a_damaged_key_is_told_to_be_damaged(name, how, tmp_path):
+    stored = fitted(name).key_file()
+    if (name, how) == ("multiplicative", "another width"):
+        return  # its key serves any width
+    if how in ("not a number", "cut", "single precision") and not any(
+        a.dtype == np.float64 for a in stored.arrays.values()
+    ):
+        return
+    path = tmp_path / "a.key"
+    write_key(path, damaged(stored, how))
+    with pytest.raises(KeyFileError, match="is damaged"):
+        ig.load_key(path)
+
+
+@pytest.mark.parametrize("name", ["tanh", "projection", "multiparty", "rotation unsearched"])
+def test_equal_bytes_on_any_number_of_threads(name):
+    wide = np.random.default_rng(2).random((130, 600))
+    veil = clone(PERTURBATIONS[name][0]).set_params(bounds="scaled")
+    keys, released = [], []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            keys.append(veil.fit(wide).key_file().arrays)
+            released.append(veil.transform(wide))
+    np.testing.assert_array_equal(*released)
+    for array in keys[0]:
+        np.testing.assert_array_equal(keys[0][array], keys[1][array])
+
+
+def test_text_in_a_table_is_not_quoted():
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": ["1", "Alice Secret"], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="numbers only") as error:
+        ig.Distortion().fit(frame)
+    assert "Alice" not in "".join(traceback.format_exception(error.value))

@@ -13,8 +13,8 @@ from scipy import stats
 from scipy.spatial.distance import pdist
 
 from isinglass.errors import PrivacyWarning, ReleaseError
-from isinglass.perturb.base import load_key
 from isinglass.perturb.geometric import GeometricPerturbation
+from isinglass.perturb.load import load_key
 
 TABLE = np.random.default_rng(7).random((600, 6))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from isinglass.activations import BEST_CURVATURE, double_logistic
 from isinglass.errors import PrivacyWarning, ReleaseError
-from isinglass.perturb.base import load_key
+from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation, public_transform
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.perturb.base import load_key
+from isinglass.perturb.load import load_key
 from isinglass.perturb.projection import RandomProjection
 
 TABLE = np.random.default_rng(5).random((500, 12))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tempfile
 import warnings
 from pathlib import Path
@@ -334,7 +335,7 @@ def test_nothing_is_overwritten_without_force(table, tmp_path):
         release(table, out)
     assert out.with_suffix(".key").read_bytes() == before[out.with_suffix(".key")]
     release(table, out, force=True)
-    with pytest.raises(ReleaseError, match="is the table itself"):
+    with pytest.raises(ReleaseError, match="is read for this release"):
         release(table, table, force=True)
 
 
@@ -409,3 +410,176 @@ def test_other_warnings_are_not_swallowed(table, tmp_path, monkeypatch):
     monkeypatch.setattr(ig.Distortion, "fit_survey", noisy)
     with pytest.warns(DeprecationWarning, match="something else"):
         release(table, tmp_path / "out.parquet")
+
+
+def test_noise_that_left_is_not_given_to_other_records(table, tmp_path):
+    veil = ig.AdditiveNoise(scale=1.0, relative=False)
+    release(table, tmp_path / "1.parquet", veil)
+    other = RNG.random((N, 4))
+    first = numbers(tmp_path / "1.parquet") - FRAME[list("abcd")].to_numpy()
+    assert not np.allclose(veil.fit(other).transform(other) - other, first)
+    # Rows that were given by number are used up too.
+    veil = ig.AdditiveNoise(scale=1.0, relative=False).fit(other)
+    given = veil.transform_rows(other, 0) - other
+    assert not np.isclose(veil.transform(other) - other, given).any()
+
+
+def test_the_callers_perturbation_stays_as_it_was(table, tmp_path):
+    veil = ig.Distortion()
+    release(table, tmp_path / "1.parquet", veil, bounds=BOUNDS, clip=True)
+    assert veil.bounds is None
+    assert veil.clip is False
+    assert not hasattr(veil, "_key")
+    wider = FRAME.assign(a=5 * FRAME["a"])
+    release(wider, tmp_path / "2.parquet", veil)
+    assert ig.Release.read(tmp_path / "2.parquet").facts.bounds is None
+
+
+def test_what_the_release_warns_of_is_raised_in_python_too(table, tmp_path):
+    with pytest.warns(ig.PrivacyWarning) as caught:
+        release(
+            table, tmp_path / "1.parquet", ig.Distortion(random_state=1), keep=["tail"], drop=[]
+        )
+    texts = [str(w.message) for w in caught]
+    for word in ("bounds were learned", "random_state", "kept columns"):
+        assert any(word in text for text in texts)
+
+
+def test_a_seeded_key_warns_again_when_it_is_used_again(table, tmp_path):
+    first = release(table, tmp_path / "1.parquet", ig.Distortion(random_state=3), bounds=BOUNDS)
+    second = release(FRAME[:500], tmp_path / "2.parquet", use_key=first.key)
+    assert any("random_state" in w for w in second.warnings)
+    facts = ig.Release.read(tmp_path / "2.parquet").facts
+    assert facts.seeded
+    assert any("random_state" in w for w in facts.warnings)
+
+
+def test_the_owners_paths_stay_out_of_the_metadata(table, tmp_path):
+    first = release(table, tmp_path / "1.parquet", bounds=BOUNDS)
+    os.chmod(first.key, 0o644)
+    second = release(FRAME[:500], tmp_path / "2.parquet", use_key=first.key)
+    assert any("chmod 600" in w for w in second.warnings)
+    text = pq.read_metadata(tmp_path / "2.parquet").metadata[b"isinglass"].decode()
+    assert "chmod" not in text
+    assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    ("out", "key", "method"),
+    [
+        ("x.parquet", "x.parquet", "tanh"),
+        ("x.parquet", "sub/../x.parquet", "tanh"),
+        ("x.parquet", "link/x.parquet", "tanh"),
+        ("x.parquet", "flights.parquet", "tanh"),
+        ("flights.parquet", "x.key", "tanh"),
+        ("x.matrix.json", "x.key", "multiparty"),
+        ("x.parquet", "bounds.csv", "tanh"),
+    ],
+)
+def test_no_file_takes_the_place_of_another(out, key, method, force, table, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "bounds.csv").write_text("a,0,1")
+    before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    veil = ig.Distortion() if method == "tanh" else ig.MultipartyPerturbation(alpha=0.1)
+    with pytest.raises(ReleaseError, match=r"different names|is read for|exists"):
+        release(
+            table, tmp_path / out, veil, key=tmp_path / key, force=force,
+            reads=[tmp_path / "bounds.csv"],
+        )  # fmt: skip
+    assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+
+
+def test_a_key_is_never_written_over_by_its_own_release(table, tmp_path):
+    first = release(table, tmp_path / "1.parquet", bounds=BOUNDS)
+    before = first.key.read_bytes()
+    with pytest.raises(ReleaseError, match="is read for"):
+        release(FRAME[:500], first.key, use_key=first.key, force=True)
+    assert first.key.read_bytes() == before
+
+
+def test_a_target_that_appears_meanwhile_leaves_no_key(table, tmp_path, monkeypatch):
+    out = tmp_path / "out.parquet"
+    add = Register.add
+
+    def meddle(self, *args, **kwargs):
+        out.write_text("somebody else's")
+        return add(self, *args, **kwargs)
+
+    monkeypatch.setattr(Register, "add", meddle)
+    with pytest.raises(ReleaseError, match="exists"):
+        release(table, out)
+    assert out.read_text() == "somebody else's"
+    assert set(os.listdir(tmp_path)) == {"flights.parquet", "out.parquet"}
+
+
+def test_a_stop_between_key_and_release_waits_for_the_end(table, tmp_path, monkeypatch):
+    add = Register.add
+
+    def stop(self, *args, **kwargs):
+        os.kill(os.getpid(), signal.SIGINT)
+        return add(self, *args, **kwargs)
+
+    monkeypatch.setattr(Register, "add", stop)
+    release(table, tmp_path / "out.parquet")
+    assert ig.Release.read(tmp_path / "out.parquet").facts.rows == N
+    with pytest.raises(KeyboardInterrupt):  # and afterwards a stop is a stop again
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_other_numbers_in_the_second_pass_are_noticed(table, tmp_path, monkeypatch):
+    fit = ig.Distortion.fit_survey
+
+    def meddle(self, facts):
+        FRAME.assign(a=FRAME["a"].to_numpy()[::-1] * 0.5).to_parquet(table)
+        return fit(self, facts)
+
+    monkeypatch.setattr(ig.Distortion, "fit_survey", meddle)
+    with pytest.raises(TableError, match="changed while"):
+        release(table, tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("veil", [ig.Distortion(), ig.AdditiveNoise(), ig.Rotation(n_iter=1)])
+def test_ranges_too_large_to_compute_with_are_refused(dtype, veil, tmp_path):
+    X = RNG.random((100, 3)).astype(dtype)
+    X[0, 1], X[1, 1] = 0.9 * np.finfo(dtype).max, -0.9 * np.finfo(dtype).max
+    with pytest.raises(TableError, match="too large to compute with: x1"):
+        release(X, tmp_path / "out.parquet", veil, drop=[])
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_released_columns_never_share_a_name(tmp_path):
+    frame = pd.DataFrame(RNG.random((50, 1)), columns=["b#0"]).assign(b=np.arange(50) % 2)
+    with pytest.raises(TableError, match="more than one released column"):
+        release(frame, tmp_path / "o.parquet", ig.AdditiveNoise(), one_hot=["b"], drop=[])
+
+
+def test_what_cannot_be_written_is_told_without_its_value(tmp_path):
+    when = pa.array([2**62 - 7, 1], pa.timestamp("s"))
+    table = pa.table({"a": [1.0, 2.0], "when": when})
+    with pytest.raises(ReleaseError, match="cannot be written as Parquet") as error:
+        release(table, tmp_path / "o.parquet", drop=[], keep=["when"])
+    assert "46116860" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_notes_hung_on_kept_columns_do_not_leave(tmp_path):
+    inner = pa.field("u", pa.int64(), metadata={"note": "CHILDSECRET"})
+    outer = pa.field("s", pa.struct([inner]), metadata={"note": "SECRET"})
+    schema = pa.schema([pa.field("a", pa.float64()), outer], metadata={"table": "SECRET"})
+    table = pa.table([pa.array([1.0, 2.0]), pa.array([{"u": 1}, {"u": 2}], outer.type)], schema)
+    release(table, tmp_path / "o.parquet", drop=[], keep=["s"])
+    assert b"SECRET" not in (tmp_path / "o.parquet").read_bytes()
+
+
+def test_noise_below_a_numbers_precision_warns(tmp_path):
+    clock = (1.7e9 + 2000 * RNG.random((500, 1))).astype(np.float32)
+    written = release(clock, tmp_path / "o.parquet", ig.AdditiveNoise(scale=0.1), drop=[])
+    assert any("too small for the precision" in w for w in written.warnings)
+    fine = release(
+        clock.astype(float), tmp_path / "p.parquet", ig.AdditiveNoise(scale=0.1), drop=[]
+    )
+    assert not any("too small for the precision" in w for w in fine.warnings)

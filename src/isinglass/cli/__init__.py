@@ -74,6 +74,8 @@ class _StoppedError(BaseException):
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    for other in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(other, signal.SIG_IGN)  # cleaning up is not to be interrupted
     raise _StoppedError(number)
 
 
@@ -86,7 +88,9 @@ def _fail(sentence: str, code: int) -> NoReturn:
 def _sentence(error: Exception) -> str:
     from isinglass.errors import IsinglassError
 
-    if isinstance(error, IsinglassError | ValueError):
+    # Our own sentences, and parameters that were refused. Kinds of ValueError that libraries
+    # define quote what they met.
+    if isinstance(error, IsinglassError) or type(error) is ValueError:
         return " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; use fewer columns or another method"

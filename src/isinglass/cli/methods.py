@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def perturbation_for(
                 f"method {method} has no parameter {name}; it has {', '.join(known)}"
             )
         parameters[name] = parse(value)
-        if not _fits(parameters[name], defaults[name]):
+        if not _fits(name, parameters[name], defaults[name]):
             wanted = {bool: "true or false", str: "a word"}.get(type(defaults[name]), "a number")
             raise ReleaseError(f"--set {name} takes {wanted}, got {value}")
     made: Perturbation = kind(**parameters)
@@ -65,19 +66,33 @@ def parse(value: str) -> Any:
     words = {"true": True, "false": False, "none": None}
     if value.lower() in words:
         return words[value.lower()]
-    try:
-        return json.loads(value)
-    except json.JSONDecodeError:
-        return value
+    for read in (int, float, json.loads):
+        try:
+            return read(value)
+        except (ValueError, RecursionError):
+            continue
+    return value
 
 
-def _fits(value: Any, default: Any) -> bool:
-    """Whether a value is of its parameter's kind; a list stands for one number per column."""
+# Parameters that may hold one number for each column.
+_PER_COLUMN = ("center", "scale", "weights")
+
+
+def _fits(name: str, value: Any, default: Any) -> bool:
+    """Whether a value is of its parameter's kind."""
     if value is None:
-        return True
+        return default is None or name == "optimize"
     if isinstance(default, bool | str):
         return isinstance(value, type(default))
-    return isinstance(value, int | float | list) and not isinstance(value, bool)
+    if isinstance(value, list):
+        return name in _PER_COLUMN and all(_is_number(v) for v in value)
+    if isinstance(value, float) and isinstance(default, int):
+        return False
+    return _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def name_of(perturbation: Perturbation) -> str:

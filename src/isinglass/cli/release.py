@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import typer
@@ -72,7 +73,7 @@ def release(
     """
     from isinglass.cli import show
     from isinglass.cli.methods import METHODS, name_of, perturbation_for
-    from isinglass.errors import ReleaseError
+    from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import write_release
     from isinglass.table.scale import read_bounds
 
@@ -93,7 +94,8 @@ def release(
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
         perturbation = perturbation_for(method, settings, extra)
     names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
-    with show.Bar() as bar:
+    with show.Bar() as bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line
         written = write_release(
             table,
             out,
@@ -112,6 +114,7 @@ def release(
             force=force,
             encoding=encoding,
             delimiter=delimiter,
+            reads=[bounds, public_matrix, passphrase_file],
             progress=bar,
             say=show.say,
         )

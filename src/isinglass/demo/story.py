@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from isinglass import datasets
 from isinglass.activations import double_logistic, double_logistic_inverse
 from isinglass.errors import ReleaseError
-from isinglass.perturb.base import load_key
 from isinglass.perturb.distortion import Distortion
+from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
 from isinglass.publish import write_release
@@ -90,13 +90,15 @@ def run(folder: Path, say: Callable[[str], None], random_state: int | None = Non
 
 
 def _fresh(folder: Path) -> None:
-    if folder.exists():
-        if any(folder.iterdir()) and not (folder / _MARKER).exists():
-            raise ReleaseError(
-                f"{folder} holds files that are not the demo's; name another folder with --out"
-            )
-        shutil.rmtree(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ReleaseError(f"{folder} is a file; name another folder with --out")
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARKER).exists():
+        raise ReleaseError(
+            f"{folder} holds files that are not the demo's; name another folder with --out"
+        )
     for name in (*AIRLINES, "miner"):
+        # What an earlier demo left goes; whatever else lies in the folder stays.
+        shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
     (folder / _MARKER).touch()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 import warnings
@@ -18,28 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isinglass import chance
 from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
-from isinglass.perturb.tiles import map_tiles
 from isinglass.promise import HEURISTIC, Promise
-from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey, survey
 
 Array = NDArray[Any]
 
-LEARNED_BOUNDS = (
-    "bounds were learned from the table: the smallest and largest record of every column sit on "
-    "the edge of the scaled range; declare public bounds where you can"
-)
-# One method a file; each registers itself when it is imported.
-_FILES = (
-    "condensation",
-    "distortion",
-    "geometric",
-    "multiparty",
-    "noise",
-    "projection",
-    "rotation",
-)
-_METHODS: dict[str, type[Perturbation]] = {}
+#: Every method that was imported, by the name its key files carry.
+METHODS: dict[str, type[Perturbation]] = {}
 _claim_lock = threading.Lock()
 
 
@@ -74,7 +58,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "method" in vars(cls):
-            _METHODS[cls.method] = cls
+            METHODS[cls.method] = cls
 
     # What a method supplies.
 
@@ -94,9 +78,18 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """How much memory the key of a table this wide takes."""
         raise NotImplementedError
 
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes a stored key's arrays must have; those not named may be missing."""
+        raise NotImplementedError
+
     def table_bytes(self, n_rows: int, n_columns: int) -> int:
         """How much memory `fit` takes where it `needs_table`."""
         return 0
+
+    @property
+    def makes_public_file(self) -> bool:
+        """Whether `public_file` will have something to say after `fit`."""
+        return False
 
     def public_file(self) -> str | None:
         """Text of a file that goes out with the release, where a method has one."""
@@ -140,7 +133,12 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "_key")
         if first_row < 0:
             raise ValueError(f"first_row must be >= 0, got {first_row}")
-        return self._perturb(self._validated(X, reset=False), first_row)
+        X = self._validated(X, reset=False)
+        with _claim_lock:
+            # A later transform must not give other records the noise of these.
+            if self._cursor is not None:
+                self._cursor = (self._cursor[0], max(self._cursor[1], first_row + len(X)))
+        return self._perturb(X, first_row)
 
     def fit_survey(self, facts: Survey) -> Self:
         """Draw a key from a survey instead of the table, which may be too large to hold."""
@@ -192,6 +190,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_key(cls, path: str | Path, *, passphrase: str | None = None) -> Self:
         """Read a key that was saved by this method; a key of another method is an error."""
+        from isinglass.perturb.load import restore
+
         found = restore(read_key(path, passphrase=passphrase), str(path), expected=cls)
         assert isinstance(found, cls)
         return found
@@ -206,11 +206,9 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = int(stored.facts["n_features"])
         if stored.facts["names"]:
             self.feature_names_in_ = np.asarray(stored.facts["names"], dtype=object)
-        names = {f.name for f in fields(self.key_type)}
-        try:
-            self._key = self.key_type(**{n: stored.arrays.get(n) for n in names})
-        except (TypeError, ValueError):
-            raise KeyFileError("the key file does not hold what its method needs") from None
+        self._key = self.key_type(
+            **{f.name: stored.arrays.get(f.name) for f in fields(self.key_type)}
+        )
         self._seeded = bool(stored.facts["seeded"])
         # Nobody knows how much of a stored pad is used up, so it must be told which rows to use.
         self._cursor = None
@@ -218,9 +216,15 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # The machinery.
 
     def _validated(self, X: ArrayLike, *, reset: bool) -> Array:
-        return np.asarray(
-            validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order=None)
-        )
+        try:
+            return np.asarray(
+                validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order=None)
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            # scikit-learn quotes the text it met, which is a record's.
+            raise ValueError("X must hold numbers only; it has text in it") from None
 
     def _fit(self, facts: Survey, X: Array | None) -> Self:
         self._prepare(facts)
@@ -257,107 +261,6 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
             state["_cursor"] = None
         return state
-
-
-class ScaledPerturbation(Perturbation):
-    """A perturbation that mixes columns, and so brings each to [0, 1] first.
-
-    `bounds` are `None` (learned from the table, with a PrivacyWarning), `(low, high)`, declared
-    in public, or `"scaled"` (the columns lie in [0, 1] already). Values outside the bounds are an
-    error that counts them, or are moved to the nearest bound with `clip=True`.
-    """
-
-    bounds: Any
-    clip: bool
-    _scaling: Scaling
-
-    def _mixer(self, dtype: Any) -> Any:
-        """A function from scaled columns (d, tile) to released columns (p, tile)."""
-        raise NotImplementedError
-
-    def _prepare(self, facts: Survey) -> None:
-        if self.bounds is None:
-            warnings.warn(LEARNED_BOUNDS, PrivacyWarning, stacklevel=5)
-            self._scaling = Scaling(facts.low, facts.high, declared=False)
-        else:
-            self._scaling = declared_scaling(self.bounds, facts.n_columns)
-
-    def _perturb(self, X: Array, first_row: int) -> Array:
-        X = self._within_bounds(X)
-        low, factor = (v[:, np.newaxis] for v in self._scaling.factors(X.dtype))
-        mix = self._mixer(X.dtype)
-
-        def scaled_then_mixed(columns: Array) -> Array:
-            np.subtract(columns, low, out=columns)
-            np.multiply(columns, factor, out=columns)
-            return np.asarray(mix(columns))
-
-        return map_tiles(X, scaled_then_mixed, self._n_features_out)
-
-    def _scaled(self, X: Array) -> Array:
-        """The whole table in [0, 1], for methods that search on it."""
-        low, factor = self._scaling.factors(X.dtype)
-        return np.asarray((self._within_bounds(X) - low) * factor)
-
-    def _within_bounds(self, X: Array) -> Array:
-        low, high = self._scaling.low.astype(X.dtype), self._scaling.high.astype(X.dtype)
-        if not len(X) or ((X.min(axis=0) >= low).all() and (X.max(axis=0) <= high).all()):
-            return X
-        if not self.clip:
-            names = [str(n) for n in getattr(self, "feature_names_in_", range(X.shape[1]))]
-            message = outside_message(
-                self._scaling.outside(X), names, "widen them or pass clip=True"
-            )
-            raise ValueError(message)
-        return np.clip(X, low, high)
-
-    def key_file(self) -> KeyFile:
-        stored = super().key_file()
-        stored.facts["declared_bounds"] = self._scaling.declared
-        stored.facts["parameters"].pop("bounds")
-        stored.arrays.update(bounds_low=self._scaling.low, bounds_high=self._scaling.high)
-        return stored
-
-    def _restore(self, stored: KeyFile) -> None:
-        super()._restore(stored)
-        low, high = stored.arrays["bounds_low"], stored.arrays["bounds_high"]
-        self._scaling = Scaling(low, high, declared=bool(stored.facts["declared_bounds"]))
-        # Parameters print; learned bounds must not.
-        self.bounds = self.declared_bounds()
-
-    def declared_bounds(self) -> tuple[list[float], list[float]] | None:
-        """The bounds, where they were declared in public; None where they were learned."""
-        if not self._scaling.declared:
-            return None
-        return self._scaling.low.tolist(), self._scaling.high.tolist()
-
-
-def methods() -> dict[str, type[Perturbation]]:
-    """Every perturbation by the name its key files carry."""
-    for name in _FILES:
-        importlib.import_module(f"isinglass.perturb.{name}")
-    return _METHODS
-
-
-def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation:
-    """Give back the fitted perturbation whose key was saved in `path`."""
-    return restore(read_key(path, passphrase=passphrase), str(path))
-
-
-def restore(
-    stored: KeyFile, where: str, expected: type[Perturbation] | None = None
-) -> Perturbation:
-    """Build the perturbation a key file describes; refuse one of another method than `expected`."""
-    found = methods().get(stored.method)
-    if found is None:
-        raise KeyFileError(f"key file {where} is of a method not known here: {stored.method}")
-    if expected is not None and found is not expected:
-        raise KeyFileError(
-            f"key file {where} belongs to the method {stored.method}, not {expected.method}"
-        )
-    perturbation = found.from_parameters(stored.facts["parameters"])
-    perturbation._restore(stored)
-    return perturbation
 
 
 def _plain(value: Any) -> Any:

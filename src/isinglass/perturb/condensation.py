@@ -101,6 +101,10 @@ class Condensation(Perturbation):
         shuffled = np.argsort(chance.Stream(self._key.order).words(0, len(X))[:, 0])
         return self._emit(groups[shuffled], self._claim(len(X)), X.dtype)
 
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        d = self.n_features_in_
+        return {"stream": (4,), "order": (4,), "low": (d,), "span": (d,)}
+
     def _fit(self, facts: Survey, X: Array | None) -> Self:
         assert X is not None  # `needs_table` says so
         self._table = X
@@ -157,7 +161,8 @@ class Condensation(Perturbation):
 
 def _to_units(X: Array, low: Array, span: Array) -> Array:
     """Columns as shares of their range; a constant column is 0."""
-    factor = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
+    # A span so small that its inverse is no number counts as constant.
+    factor = np.divide(1.0, span, out=np.zeros_like(span), where=span > 2.0**-1020)
     return np.asarray((X - low) * factor)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
-from isinglass.perturb.base import ScaledPerturbation
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 from isinglass.theory.moments import distance_preserving_sigma_q
 
@@ -122,6 +122,12 @@ class Distortion(ScaledPerturbation):
         p = n_columns if self.n_components is None else int(self.n_components)
         return 8 * (m * n_columns + (self.layers - 1) * m * m + p * m + self.layers * m + p)
 
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        d, p, layers = self.n_features_in_, self._n_features_out, int(self.layers)
+        m = d if self.n_hidden is None else int(self.n_hidden)
+        deep = {"deep": (layers - 1, m, m)} if layers > 1 else {}
+        return {"first": (m, d), **deep, "shifts": (layers, m), "last": (p, m), "offset": (p,)}
+
     def _draw(self, facts: Survey, rng: np.random.Generator) -> DistortionKey:
         f, d = self._check(facts.n_columns), facts.n_columns
         m = d if self.n_hidden is None else int(self.n_hidden)
@@ -153,8 +159,11 @@ class Distortion(ScaledPerturbation):
     @staticmethod
     def _orthogonal(rng: np.random.Generator, rows: int, columns: int) -> Array:
         """Stacked Haar matrices cut to `rows`, with entries of mean square one."""
-        blocks = [chance.haar(rng, columns) for _ in range(-(-rows // columns))]
-        return np.asarray(np.vstack(blocks)[:rows] * np.sqrt(columns))
+        blocks = [
+            chance.haar(rng, columns, min(columns, rows - start))
+            for start in range(0, rows, columns)
+        ]
+        return np.asarray(np.vstack(blocks) * np.sqrt(columns))
 
     def _check(self, n_columns: int) -> Activation:
         for name in ("n_hidden", "n_components"):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass import chance
-from isinglass.perturb.base import ScaledPerturbation
 from isinglass.perturb.noise import row_chunks
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
 Array = NDArray[Any]
@@ -80,6 +80,10 @@ class GeometricPerturbation(ScaledPerturbation):
     def key_bytes(self, n_columns: int) -> int:
         """How much memory the key of a table this wide takes."""
         return 8 * n_columns * (n_columns + 1) + 32
+
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        d = self.n_features_in_
+        return {"rotation": (d, d), "translation": (d,), "stream": (4,)}
 
     def _draw(self, facts: Survey, rng: np.random.Generator) -> GeometricKey:
         if not 0 <= self.noise < np.inf:

@@ -63,14 +63,12 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
     except OSError as error:
         raise KeyFileError(f"key file {path} cannot be read: {error.strerror}") from None
     if loose:
-        warnings.warn(
-            f"key file {path} can be read by other users of this machine; run chmod 600 on it",
-            PrivacyWarning,
-            stacklevel=2,
-        )
+        text = f"key file {path} can be read by other users of this machine; run chmod 600 on it"
+        # Nothing a release should say: it is about the owner's machine.
+        warnings.warn(PrivacyWarning(text, public=""), stacklevel=2)
     header, arrays = _parse(data, path)
     if "sealed" not in arrays:
-        return KeyFile(header["method"], json.loads(header["facts"]), arrays)
+        return _opened(header, arrays, path)
     if passphrase is None:
         raise KeyFileError(f"key file {path} is locked; give its passphrase")
     from cryptography.exceptions import InvalidTag
@@ -84,17 +82,27 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
         raise KeyFileError(
             f"key file {path} does not open: the passphrase is wrong, or the file was changed"
         ) from None
-    header, arrays = _parse(plain, path)
-    return KeyFile(header["method"], json.loads(header["facts"]), arrays)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        raise KeyFileError(f"key file {path} is damaged: its lock cannot be read") from None
+    return _opened(*_parse(plain, path), path)
+
+
+def _opened(header: dict[str, str], arrays: dict[str, NDArray[Any]], path: Path) -> KeyFile:
+    try:
+        facts = json.loads(header["facts"])
+        return KeyFile(str(header["method"]), dict(facts), arrays)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise KeyFileError(f"key file {path} is damaged: its facts cannot be read") from None
 
 
 def _cipher(passphrase: str, salt: bytes, cost: dict[str, int]) -> Any:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-    if not (1 < cost["n"] <= 2**20 and cost["r"] <= 32 and cost["p"] <= 16):
+    n, r, p = (int(cost[name]) for name in "nrp")
+    if min(n, r, p) < 1 or 128 * n * r > 256 << 20 or p > 16:
         raise KeyFileError("the key file asks for an unreasonable amount of work to open")
-    return AESGCM(Scrypt(salt=salt, length=32, **cost).derive(passphrase.encode()))
+    return AESGCM(Scrypt(salt=salt, length=32, n=n, r=r, p=p).derive(passphrase.encode()))
 
 
 def _bound(header: dict[str, str]) -> bytes:
@@ -114,10 +122,11 @@ def _parse(data: bytes, path: Path) -> tuple[dict[str, str], dict[str, NDArray[A
             raise KeyFileError(f"{path} is not an isinglass key file")
         raise KeyFileError(f"key file {path} is truncated: it ends inside its header")
     try:
-        header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
-    except (ValueError, AttributeError):
+        header = json.loads(data[8 : 8 + size])["__metadata__"]
+        known = header["format"] == FORMAT
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise KeyFileError(f"{path} is not an isinglass key file") from None
-    if header.get("format") != FORMAT:
+    if not known:
         raise KeyFileError(f"{path} is not an isinglass key file of a version known here")
     try:
         return header, load(data)

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic
 from isinglass.errors import PrivacyWarning
-from isinglass.perturb.base import ScaledPerturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.perturb.tiles import map_tiles
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
@@ -101,6 +101,10 @@ class MultipartyPerturbation(ScaledPerturbation):
         width = (n_columns + 1) // 2 if matrix is None else matrix.n_components
         return 8 * width * n_columns
 
+    @property
+    def makes_public_file(self) -> bool:
+        return self.public_matrix is None
+
     def public_file(self) -> str | None:
         """The public matrix as a file, where `fit` made it and nobody else has it yet."""
         check_is_fitted(self, "_key")
@@ -117,6 +121,9 @@ class MultipartyPerturbation(ScaledPerturbation):
         check_is_fitted(self, "_key")
         X = self._within_bounds(self._validated(X, reset=False))
         return _released(X, self._scaling, self.public_matrix_.matrix, self.curvature)
+
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"shift": (self._n_features_out, self.n_features_in_)}
 
     def _draw(self, facts: Survey, rng: np.random.Generator) -> MultipartyKey:
         if self.alpha is None:

@@ -98,6 +98,9 @@ class AdditiveNoise(Perturbation):
         """How much memory the key of a table this wide takes."""
         return 32 + 8 * n_columns
 
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"stream": (4,), "scales": (self.n_features_in_,)}
+
     def _draw(self, facts: Survey, rng: np.random.Generator) -> AdditiveNoiseKey:
         if self.distribution not in ("gaussian", "uniform"):
             raise ValueError(
@@ -118,6 +121,17 @@ class AdditiveNoise(Perturbation):
             warnings.warn(
                 f"{silent} of {len(scales)} columns get no noise and leave as they are: their "
                 "scale is 0, or they are constant",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        # Noise much smaller than the gap between neighbouring numbers is rounded away.
+        gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
+        lost = int(((scales > 0) & (scales < 16 * gap)).sum())
+        if lost:
+            warnings.warn(
+                f"{lost} of {len(scales)} columns get noise too small for the precision of their "
+                "numbers, so part of their values leaves as it is; give them as float64, or "
+                "counted from a nearer origin",
                 PrivacyWarning,
                 stacklevel=4,
             )
@@ -187,6 +201,9 @@ class MultiplicativeNoise(Perturbation):
     def key_bytes(self, n_columns: int) -> int:
         """How much memory the key of a table this wide takes."""
         return 32
+
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"stream": (4,)}
 
     def _draw(self, facts: Survey, rng: np.random.Generator) -> MultiplicativeNoiseKey:
         if not 0 <= self.scale <= 1:

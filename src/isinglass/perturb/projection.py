@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass import chance
-from isinglass.perturb.base import ScaledPerturbation
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
 Array = NDArray[Any]
@@ -84,6 +84,9 @@ class RandomProjection(ScaledPerturbation):
         """How much memory the key of a table this wide takes."""
         return 8 * self._width(n_columns) * n_columns
 
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"projection": (self._n_features_out, self.n_features_in_)}
+
     def _draw(self, facts: Survey, rng: np.random.Generator) -> ProjectionKey:
         wanted, d = self.n_components, facts.n_columns
         if wanted is not None and (int(wanted) != wanted or wanted < 1):
@@ -97,7 +100,7 @@ class RandomProjection(ScaledPerturbation):
             raise ValueError(
                 f"n_components must be <= the table's {d} columns for orthogonal weights, got {p}"
             )
-        return ProjectionKey(chance.haar(rng, d)[:p] * np.sqrt(d / p))
+        return ProjectionKey(chance.haar(rng, d, p) * np.sqrt(d / p))
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         projection = self._key.projection.astype(dtype)

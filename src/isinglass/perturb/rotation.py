@@ -19,7 +19,7 @@ from isinglass.measure.assignment import (
 )
 from isinglass.measure.separation import MOST_ROWS, Separation, sample_rows, separation_levels
 from isinglass.measure.vod import column_weights, placement_levels
-from isinglass.perturb.base import ScaledPerturbation
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
 Array = NDArray[Any]
@@ -112,6 +112,10 @@ class Rotation(ScaledPerturbation):
     def key_bytes(self, n_columns: int) -> int:
         """How much memory the key of a table this wide takes."""
         return 8 * (n_columns * n_columns + n_columns)
+
+    def key_shapes(self) -> dict[str, tuple[int, ...]]:
+        d = self.n_features_in_
+        return {"rotation": (d, d), "center": (d,)}
 
     def table_bytes(self, n_rows: int, n_columns: int) -> int:
         """How much memory the search takes: the table as float64, and the sample ICA works on."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.threads import one_thread
+
 Array = NDArray[Any]
 
 
@@ -21,8 +23,9 @@ def map_tiles(X: Array, mix: Callable[[Array], Array], n_out: int) -> Array:
     """Apply `mix` to tiles of `X` laid out column by column; it turns (d, tile) into (n_out, tile).
 
     A matrix product may round a row differently when it is called with more or fewer rows,
-    because libraries pick another inner loop. Every call here has the same shape, the last tile
-    filled up with copies of its last row, so equal records give equal bytes in any batch.
+    because libraries pick another inner loop, or on more threads. Every call here has the same
+    shape, the last tile filled up with copies of its last row, and runs in one thread, so equal
+    records give equal bytes in any batch.
     """
     n_rows, n_columns = X.shape
     tile = tile_rows(max(n_columns, n_out))
@@ -30,9 +33,10 @@ def map_tiles(X: Array, mix: Callable[[Array], Array], n_out: int) -> Array:
     # Laid out like X: a table read by columns leaves by columns, without a transposing copy.
     by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
     out: Array = np.empty((n_rows, n_out), dtype=X.dtype, order="F" if by_columns else "C")
-    for start in range(0, n_rows, tile):
-        rows = X[start : start + tile]
-        buffer[:, : len(rows)] = rows.T
-        buffer[:, len(rows) :] = rows[-1][:, np.newaxis]
-        out[start : start + tile] = mix(buffer)[:, : len(rows)].T
+    with one_thread():
+        for start in range(0, n_rows, tile):
+            rows = X[start : start + tile]
+            buffer[:, : len(rows)] = rows.T
+            buffer[:, len(rows) :] = rows[-1][:, np.newaxis]
+            out[start : start + tile] = mix(buffer)[:, : len(rows)].T
     return out

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
-from isinglass.perturb.base import Perturbation, ScaledPerturbation
+from isinglass.perturb.base import Perturbation
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.register import Register
 from isinglass.table.ahead import one_ahead
 from isinglass.table.fingerprint import Fingerprint
@@ -30,12 +33,29 @@ class Note:
     owner: str
 
 
+class Checksum:
+    """Sums of every block, to notice that the second pass meets other numbers than the first."""
+
+    def __init__(self) -> None:
+        self._sums: list[bytes] = []
+
+    def add(self, block: NDArray[Any]) -> None:
+        with np.errstate(over="ignore"):
+            self._sums.append(np.asarray(block.sum(axis=0)).tobytes())
+
+    def agrees_with(self, whole: Checksum) -> bool:
+        """Was the block that was added last the same in the other pass?"""
+        place = len(self._sums)
+        return self._sums[-1:] == whole._sums[place - 1 : place]
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What the first pass found."""
 
     survey: Survey
     fingerprint: Fingerprint = field(repr=False)
+    checksum: Checksum = field(repr=False)
     trending: tuple[str, ...]
 
 
@@ -52,11 +72,12 @@ def look_at(
     gather = Surveyor(source.n_columns, deviation=perturbation.needs_deviation)
     order, prints = RowOrder(source.n_columns), register.fingerprinter(source.names)
     outside = np.zeros(source.n_columns, dtype=np.int64)
-    done = 0
+    done, checksum = 0, Checksum()
     for block in one_ahead(source.blocks()):
         gather.add(block.X)
         order.add(block.X)
         prints.add(block.X)
+        checksum.add(block.X)
         if scaling is not None:
             outside += scaling.outside(block.X)
         done += len(block.X)
@@ -71,8 +92,24 @@ def look_at(
     facts = gather.result()
     for j in source.one_hot_positions():
         facts.low[j], facts.high[j] = 0.0, 1.0
+    _refuse_overflow(facts, source, perturbation.needs_deviation)
     trending = tuple(source.names[j] for j in order.trending())
-    return Look(facts, prints.result(), trending)
+    return Look(facts, prints.result(), checksum, trending)
+
+
+def _refuse_overflow(facts: Survey, source: Source, needs_deviation: bool) -> None:
+    """A range or deviation that is no number any more would come out as nonsense."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = facts.high.astype(source.dtype) - facts.low.astype(source.dtype)
+        too_large = ~np.isfinite(span)
+        if needs_deviation:
+            too_large |= ~np.isfinite(facts.deviation)
+    if too_large.any():
+        names = [source.names[j] for j in np.flatnonzero(too_large)]
+        raise TableError(
+            f"{source.table.name} has columns whose range is too large to compute with: "
+            f"{_some(names)}; scale them down or --drop them"
+        )
 
 
 def _declared(perturbation: Perturbation, n_columns: int) -> Scaling | None:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isinglass.errors import KeyFileError
-from isinglass.perturb.base import Perturbation, ScaledPerturbation, restore
+from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key
+from isinglass.perturb.load import restore
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.columns import Columns
 from isinglass.table.read import Table
 from isinglass.table.scale import bounds_for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +12,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from sklearn.base import clone
 
 import isinglass
 from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError, TableError
-from isinglass.perturb.base import Perturbation, ScaledPerturbation
+from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
+from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.promise import Promise
 from isinglass.publish.look import (
+    Checksum,
+    Look,
     Note,
     Progress,
     look_at,
@@ -29,17 +31,18 @@ from isinglass.publish.look import (
     refuse_earlier,
     state_needs,
 )
+from isinglass.publish.paths import Finishing, refuse_targets
 from isinglass.publish.reuse import Bounds, reuse_key
 from isinglass.register import Register
 from isinglass.release import Facts, ReleaseWriter
 from isinglass.table.ahead import one_ahead
 from isinglass.table.columns import choose_columns
-from isinglass.table.prepare import Block, Source
+from isinglass.table.prepare import Block, Source, all_finite
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.shuffle import Shuffler
 from isinglass.table.survey import Survey
-from isinglass.table.write import refuse_unwritable, sync, whole_file
+from isinglass.table.write import sync, whole_file
 
 Array = NDArray[Any]
 
@@ -83,6 +86,7 @@ def write_release(
     encoding: str = "utf8",
     delimiter: str | None = None,
     home: str | Path | None = None,
+    reads: Sequence[str | Path | None] = (),
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Written:
@@ -90,7 +94,7 @@ def write_release(
 
     Guarantee: none about the records; the release is heuristic until audited. What holds is the
     order of events: the key and the register entry are on disk before the release gets its name,
-    and nothing is left behind on failure.
+    and a failure leaves no file behind, at most that entry.
 
     Parameters
     ----------
@@ -99,7 +103,8 @@ def write_release(
     out : path
         The release, a Parquet file. Written beside its target, synced and renamed.
     perturbation : Perturbation
-        An unfitted perturbation; it is fitted here. Leave out with `use_key`.
+        What to perturb with; a copy is fitted, so `load_key` gives the fitted one. Leave out with
+        `use_key`.
     key : path, optional
         Where the new key goes; by default `out` with the ending `.key`.
     use_key : path, optional
@@ -125,6 +130,8 @@ def write_release(
     home : path, optional
         Folder of the owner's register of releases; by default `ISINGLASS_HOME`, or the user's
         own data folder.
+    reads : paths
+        Other files the work was set up from, never to be written over.
     progress : callable, optional
         Called as `progress(stage, rows done, rows in all or None)`.
     say : callable, optional
@@ -136,7 +143,13 @@ def write_release(
     if shuffle and use_key is not None:
         raise ReleaseError("a shuffled release needs a key of its own; leave --use-key out")
     key_path = Path(use_key or key or out.with_suffix(".key"))
-    _refuse_targets(table, out, None if use_key else key_path, force)
+    public_path = key_path.with_suffix(".matrix.json")
+    targets = {"the release": out}
+    if use_key is None:
+        targets["its key"] = key_path
+        if perturbation is not None and perturbation.makes_public_file:
+            targets["its public matrix"] = public_path
+    refuse_targets(targets, [table, use_key, *reads], force=force)
 
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
@@ -145,7 +158,10 @@ def write_release(
     if use_key is not None:
         with _noting(notes):
             perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
-    assert perturbation is not None
+    else:
+        assert perturbation is not None
+        # The caller's own stays as it is; a generator is handed on, so that it moves on.
+        perturbation = clone(perturbation).set_params(random_state=perturbation.random_state)
     if columns.kept and not perturbation.keeps_rows:
         raise ReleaseError(
             f"{perturbation.method} makes new records, so no column can be kept beside them; "
@@ -165,26 +181,42 @@ def write_release(
     if stored is None:
         state_needs(perturbation, look.survey, say)
         whole = _fit(perturbation, source, look.survey, notes, tell)
-        if perturbation.seeded:
-            notes.append(Note(SEEDED, SEEDED))
+    if perturbation.seeded:
+        notes.append(Note(SEEDED, SEEDED))
 
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier)
-    public_path = None
-    with contextlib.ExitStack() as files:
-        release_file = files.enter_context(whole_file(out, force=force))
-        _write_rows(perturbation, source, whole, release_file, shuffle_key, facts, tell)
-        if stored is None:
-            public = perturbation.public_file()
-            if public is not None:
-                public_path = out.with_suffix(".matrix.json")
-                public_file = files.enter_context(whole_file(public_path, force=force))
-                public_file.write_text(public, encoding="utf-8")
-            key_file = files.enter_context(whole_file(key_path, mode=0o600, force=force))
-            key_file.write_bytes(pack(_filed(perturbation, source, shuffle_key), passphrase))
-        sync(release_file)
-        register.add(look.fingerprint, release=out.name, method=perturbation.method, again=again)
-        # Leaving this block names the key first and the release last.
+    public = perturbation.public_file() if stored is None else None
+    named: list[Path] = []
+    with Finishing() as finishing:
+        try:
+            with whole_file(out, force=force) as release_file:
+                _write_rows(
+                    perturbation, source, look, whole, release_file, shuffle_key, facts, tell
+                )
+                filed = (
+                    None if stored else pack(_filed(perturbation, source, shuffle_key), passphrase)
+                )
+                sync(release_file)
+                finishing.begin()
+                register.add(
+                    look.fingerprint, release=out.name, method=perturbation.method, again=again
+                )
+                if public is not None:
+                    with whole_file(public_path, force=force) as file:
+                        file.write_text(public, encoding="utf-8")
+                    named.append(public_path)
+                if filed is not None:
+                    with whole_file(key_path, mode=0o600, force=force) as file:
+                        file.write_bytes(filed)
+                    named.append(key_path)
+        except BaseException:
+            # A new key without its release is of no use, and must not be taken for another's.
+            for path in named if not force else []:
+                path.unlink(missing_ok=True)
+            raise
+    for note in notes:
+        warnings.warn(PrivacyWarning(note.owner, public=note.public), stacklevel=2)
     return Written(
         release=out,
         key=key_path,
@@ -193,20 +225,8 @@ def write_release(
         columns=len(facts.columns),
         promise=perturbation.promise,
         warnings=tuple(n.owner for n in notes),
-        public_file=public_path,
+        public_file=None if public is None else public_path,
     )
-
-
-def _refuse_targets(table: Any, out: Path, key: Path | None, force: bool) -> None:
-    refuse_unwritable(out, force=force)
-    if key is not None:
-        refuse_unwritable(key, force=force)
-        if key == out:
-            raise ReleaseError("the release and its key need different names")
-    if isinstance(table, str | Path) and os.path.exists(table):
-        for target in (out, key):
-            if target is not None and target.exists() and os.path.samefile(table, target):
-                raise ReleaseError(f"{target} is the table itself; choose another name")
 
 
 def _settle_bounds(
@@ -266,6 +286,7 @@ def _fit(
 def _write_rows(
     perturbation: Perturbation,
     source: Source,
+    look: Look,
     whole: Array | None,
     path: Path,
     shuffle_key: NDArray[np.uint64] | None,
@@ -278,13 +299,23 @@ def _write_rows(
         nothing = pa.RecordBatch.from_pylist([{}] * 0, schema=pa.schema([]))
         blocks = [Block(whole, nothing)]
     with contextlib.ExitStack() as stack:
-        # The writer's thread has the other core; a product of small matrices wants one.
-        stack.enter_context(threadpool_limits(1, user_api="blas"))
+        stack.enter_context(_arrow_errors())
         writer: ReleaseWriter | None = None
         shuffler: Shuffler | None = None
-        done = 0
+        done, checksum = 0, Checksum()
+        changed = f"{source.table.name} changed while it was being read; start again"
         for block in blocks:
-            Z = block.X if whole is not None else perturbation.transform_rows(block.X, done)
+            Z = block.X
+            if whole is None:
+                checksum.add(block.X)
+                if not checksum.agrees_with(look.checksum):
+                    raise TableError(changed)
+                Z = perturbation.transform_rows(block.X, done)
+            if not all_finite(Z):
+                raise ReleaseError(
+                    f"{perturbation.method} gave numbers too large to write; scale the columns of "
+                    f"{source.table.name} down, or declare --bounds"
+                )
             if writer is None:
                 # Only reading a CSV file settles the types of the columns kept.
                 kept = block.kept.schema
@@ -297,7 +328,7 @@ def _write_rows(
             done += len(Z)
             tell("perturbing", done, facts.rows)
         if done != facts.rows or writer is None:
-            raise TableError(f"{source.table.name} changed while it was being read; start again")
+            raise TableError(changed)
         if shuffler is not None:
             done = 0
             for Z, kept_rows in shuffler.blocks():
@@ -305,6 +336,18 @@ def _write_rows(
                 done += len(Z)
                 tell("shuffling", done, facts.rows)
         writer.close(facts)
+
+
+@contextlib.contextmanager
+def _arrow_errors() -> Iterator[None]:
+    """A column that cannot be written is told without the value it failed at."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise ReleaseError(
+            "a kept column is of a kind that cannot be written as Parquet "
+            f"({type(error).__name__}); --drop it"
+        ) from None
 
 
 def _filed(
@@ -332,10 +375,15 @@ def _facts(
         columns = source.names
     else:
         columns = [f"z{i}" for i in range(perturbation.n_features_out)]
-    clash = sorted(set(columns) & set(source.columns.kept))
+    names = [*columns, *source.columns.kept]
+    clash = (
+        sorted({name for name in names if names.count(name) > 1})
+        if len(set(names)) < len(names)
+        else []
+    )
     if clash:
         raise TableError(
-            f"kept columns {', '.join(clash)} have the names of released columns; rename them"
+            f"more than one released column would be named {', '.join(clash)}; rename them"
         )
     bounds = None
     if isinstance(perturbation, ScaledPerturbation):
@@ -349,7 +397,7 @@ def _facts(
         rows=rows,
         columns=tuple(columns),
         kept=source.columns.kept,
-        warnings=tuple(n.public for n in notes),
+        warnings=tuple(n.public for n in notes if n.public),
         seeded=perturbation.seeded,
         again=again,
         order="keyed" if shuffle else "table",

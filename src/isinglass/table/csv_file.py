@@ -73,14 +73,12 @@ class CsvTable:
 
     def _refuse_headerless(self, names: list[str]) -> None:
         """Without a header the first record would be taken for names, and shown in messages."""
-        numbers = [_number(name) for name in names]
-        if None in numbers or not numbers:
-            return
-        counted = all(name.isdigit() for name in names) and numbers == sorted(set(numbers))  # type: ignore[type-var]
-        if not counted:  # 0, 1, 2, … are names that a frame without any is saved with
+        # 0, 1, 2, … are names that a frame without any is saved with.
+        counted = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
+        if any(_number(name) is not None for name in names) and names not in counted:
             raise TableError(
-                f"{self.name} seems to have no header: its first line holds nothing but numbers; "
-                "put a line of column names before it"
+                f"{self.name} seems to have no header: there are numbers among its column names; "
+                "put a line of names before the records"
             )
 
     def _stream(self) -> Any:

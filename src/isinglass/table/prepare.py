@@ -72,7 +72,7 @@ class Source:
         width = len(self.columns.numeric)
         stream = self._raw()
         for block in stream:
-            if _all_finite(block.X):
+            if all_finite(block.X):
                 yield block
                 continue
             finite = np.isfinite(block.X)
@@ -199,7 +199,7 @@ class Source:
         return middle
 
 
-def _all_finite(X: Array) -> bool:
+def all_finite(X: Array) -> bool:
     """A sum meets every NaN and infinity; only where it is not finite must all be looked at."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())

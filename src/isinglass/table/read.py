@@ -194,7 +194,7 @@ def _reading_as(kind: str, name: str) -> Iterator[None]:
     """Turn a reader's errors, which may quote what they met, into a sentence that does not."""
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeError):
         raise TableError(
             f"{name} cannot be read as {kind}: it is truncated, damaged or something else"
-        ) from error
+        ) from None

@@ -21,6 +21,7 @@ class Survey:
     low: Vector = field(repr=False)
     high: Vector = field(repr=False)
     deviation: Vector = field(repr=False)
+    dtype: Any = np.float64
 
     @property
     def n_columns(self) -> int:
@@ -69,6 +70,7 @@ class Surveyor:
     def __init__(self, n_columns: int, *, deviation: bool = True) -> None:
         self._wants_deviation = deviation
         self._n_rows = 0
+        self._dtype: Any = np.float64
         self._low = np.full(n_columns, np.inf)
         self._high = np.full(n_columns, -np.inf)
         self._moments = _Moments(0, np.zeros(n_columns), np.zeros(n_columns))
@@ -82,10 +84,13 @@ class Surveyor:
         rows = len(block)
         if rows == 0:
             return
+        self._dtype = block.dtype
         np.minimum(self._low, block.min(axis=0), out=self._low)
         np.maximum(self._high, block.max(axis=0), out=self._high)
         if self._wants_deviation:
-            self._add_moments(block)
+            # What is too large for the sums comes out as an infinite deviation.
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._add_moments(block)
         self._n_rows += rows
 
     def _add_moments(self, block: NDArray[Any]) -> None:
@@ -107,11 +112,12 @@ class Surveyor:
         """The facts so far."""
         low, high = self._low.copy(), self._high.copy()
         if not self._wants_deviation:
-            return Survey(self._n_rows, low, high, np.full_like(low, np.nan))
-        squares = self._moments.joined(self._group[:, : self._filled]).squares
+            return Survey(self._n_rows, low, high, np.full_like(low, np.nan), self._dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self._moments.joined(self._group[:, : self._filled]).squares
         # A constant column's deviation is 0, not the rounding that is left of it.
         deviation = np.where(low < high, np.sqrt(squares / max(self._n_rows - 1, 1)), 0.0)
-        return Survey(self._n_rows, low, high, deviation)
+        return Survey(self._n_rows, low, high, deviation, self._dtype)
 
 
 def survey(X: NDArray[Any]) -> Survey:

@@ -1,0 +1,96 @@
+"""Perturbations that mix columns, and so bring each of them to [0, 1] first."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.errors import PrivacyWarning
+from isinglass.perturb.base import Perturbation
+from isinglass.perturb.key import KeyFile
+from isinglass.perturb.tiles import map_tiles
+from isinglass.table.scale import Scaling, declared_scaling, outside_message
+from isinglass.table.survey import Survey
+
+Array = NDArray[Any]
+
+LEARNED_BOUNDS = (
+    "bounds were learned from the table: the smallest and largest record of every column sit on "
+    "the edge of the scaled range; declare public bounds where you can"
+)
+
+
+class ScaledPerturbation(Perturbation):
+    """A perturbation that mixes columns, and so brings each to [0, 1] first.
+
+    `bounds` are `None` (learned from the table, with a PrivacyWarning), `(low, high)`, declared
+    in public, or `"scaled"` (the columns lie in [0, 1] already). Values outside the bounds are an
+    error that counts them, or are moved to the nearest bound with `clip=True`.
+    """
+
+    bounds: Any
+    clip: bool
+    _scaling: Scaling
+
+    def _mixer(self, dtype: Any) -> Any:
+        """A function from scaled columns (d, tile) to released columns (p, tile)."""
+        raise NotImplementedError
+
+    def _prepare(self, facts: Survey) -> None:
+        if self.bounds is None:
+            warnings.warn(LEARNED_BOUNDS, PrivacyWarning, stacklevel=5)
+            self._scaling = Scaling(facts.low, facts.high, declared=False)
+        else:
+            self._scaling = declared_scaling(self.bounds, facts.n_columns)
+
+    def _perturb(self, X: Array, first_row: int) -> Array:
+        X = self._within_bounds(X)
+        low, factor = (v[:, np.newaxis] for v in self._scaling.factors(X.dtype))
+        mix = self._mixer(X.dtype)
+
+        def scaled_then_mixed(columns: Array) -> Array:
+            np.subtract(columns, low, out=columns)
+            np.multiply(columns, factor, out=columns)
+            return np.asarray(mix(columns))
+
+        return map_tiles(X, scaled_then_mixed, self._n_features_out)
+
+    def _scaled(self, X: Array) -> Array:
+        """The whole table in [0, 1], for methods that search on it."""
+        low, factor = self._scaling.factors(X.dtype)
+        return np.asarray((self._within_bounds(X) - low) * factor)
+
+    def _within_bounds(self, X: Array) -> Array:
+        low, high = self._scaling.low.astype(X.dtype), self._scaling.high.astype(X.dtype)
+        if not len(X) or ((X.min(axis=0) >= low).all() and (X.max(axis=0) <= high).all()):
+            return X
+        if not self.clip:
+            names = [str(n) for n in getattr(self, "feature_names_in_", range(X.shape[1]))]
+            message = outside_message(
+                self._scaling.outside(X), names, "widen them or pass clip=True"
+            )
+            raise ValueError(message)
+        return np.clip(X, low, high)
+
+    def key_file(self) -> KeyFile:
+        stored = super().key_file()
+        stored.facts["declared_bounds"] = self._scaling.declared
+        stored.facts["parameters"].pop("bounds")
+        stored.arrays.update(bounds_low=self._scaling.low, bounds_high=self._scaling.high)
+        return stored
+
+    def _restore(self, stored: KeyFile) -> None:
+        super()._restore(stored)
+        low, high = stored.arrays["bounds_low"], stored.arrays["bounds_high"]
+        self._scaling = Scaling(low, high, declared=bool(stored.facts["declared_bounds"]))
+        # Parameters print; learned bounds must not.
+        self.bounds = self.declared_bounds()
+
+    def declared_bounds(self) -> tuple[list[float], list[float]] | None:
+        """The bounds, where they were declared in public; None where they were learned."""
+        if not self._scaling.declared:
+            return None
+        return self._scaling.low.tolist(), self._scaling.high.tolist()
