@@ -114,7 +114,7 @@ def test_chance_agreement_of_many_single_precision_values_is_no_alarm():
     rng = np.random.default_rng(4)
     one, two = rng.random((2, 1_000_000, 3), dtype=np.float32)
     assert not prints(one, cut=65_536).same_rows_as(prints(two, cut=65_536))
-    assert prints(one, cut=65_536).same_rows_as(prints(one[300_000:, 1:], ["x", "y"], cut=65_536))
+    assert prints(one, cut=65_536).same_rows_as(prints(one[:700_000, 1:], ["x", "y"], cut=65_536))
 
 
 def unrelated(kind, seed):

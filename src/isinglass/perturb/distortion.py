@@ -191,14 +191,16 @@ class Distortion(ScaledPerturbation):
     def undo(self, Z: ArrayLike) -> Array:
         """Give the records back from their release: what any holder of the key can do.
 
-        Exact up to rounding where f has an inverse and neither `n_hidden` nor `n_components` is
-        below the number of columns; records that saturated f lose digits. Raises `ValueError`
-        where values are lost for good (square, sign, relu).
+        Close where f has an inverse and neither `n_hidden` nor `n_components` is below the number
+        of columns: to many digits for tanh, to fewer where f saturates soon or is flat at 0 (at 29
+        columns and the default scales the double logistic comes back to 0.01 of the range in the
+        median). Raises `ValueError` where values are lost for good (square, sign, relu), and for a
+        function of one's own, whose inverse nobody knows.
         """
         check_is_fitted(self, "_key")
         f = activation(self.activation)
         if f.inverse is None:
-            raise ValueError(f"activation {f.name} loses values for good; there is no way back")
+            raise ValueError(f"no way back is known for activation {f.name}")
         key = self._key
         deep = [] if key.deep is None else list(key.deep)
         values = _solve(key.last, np.asarray(Z, dtype=np.float64) - key.offset)

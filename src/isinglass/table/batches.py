@@ -7,7 +7,7 @@ import pyarrow as pa
 from isinglass.errors import TableError
 
 # A batch holds about this many bytes, so that a wide table is read in fewer rows at a time.
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 16 << 20
 MOST_ROWS = 1 << 16
 
 

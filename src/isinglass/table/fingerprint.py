@@ -25,7 +25,8 @@ _SHARED_VALUES = 0.6
 _RICH = 16  # different values that make a column more than a code
 _POSSIBLE = 16
 _PIECE_ROWS = 16384
-_DEEP_ROWS = 64 * _PIECE_ROWS  # rows that are looked at without names, or without a column
+# Rows that are looked at in every way; the rest is only known by its names.
+_DEEP_ROWS = 16 * _PIECE_ROWS
 # After so many rows, columns with many equal values are no longer sampled.
 _TRIAL_ROWS = _PIECE_ROWS
 
@@ -214,7 +215,7 @@ class Fingerprinter:
                     nameless += squares
                 if self._rises[j] or self._falls[j]:
                     self._look_at_direction(j, numbers)
-                if self._sampled[j]:
+                if deep and self._sampled[j]:
                     np.multiply(bits, self._tagger, out=tags)
                     self._tags[j] = _first(self._tags[j], tags, _VALUES)
                 words *= factor
@@ -243,7 +244,7 @@ class Fingerprinter:
         self._last[column] = numbers[-1]
 
     def _tells_apart(self, tags: NDArray[np.uint32]) -> bool:
-        return len(tags) > 0 and _different(tags, _VALUES) >= _DIFFERENT * self._n_rows
+        return _different(tags, _VALUES) >= _DIFFERENT * min(self._n_rows, _DEEP_ROWS)
 
     def result(self) -> Fingerprint:
         """The fingerprint of all rows so far."""
