@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -22,8 +21,6 @@ from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.promise import Promise
 from isinglass.publish.look import (
-    Checksum,
-    Look,
     Note,
     Progress,
     look_at,
@@ -33,14 +30,13 @@ from isinglass.publish.look import (
 )
 from isinglass.publish.paths import Finishing, refuse_targets
 from isinglass.publish.reuse import Bounds, reuse_key
+from isinglass.publish.rows import write_rows
 from isinglass.register import Register
-from isinglass.release import Facts, ReleaseWriter
-from isinglass.table.ahead import one_ahead
+from isinglass.release import Facts
 from isinglass.table.columns import choose_columns
-from isinglass.table.prepare import Block, Source, all_finite
+from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
-from isinglass.table.shuffle import Shuffler
 from isinglass.table.survey import Survey
 from isinglass.table.write import sync, whole_file
 
@@ -191,7 +187,7 @@ def write_release(
     with Finishing() as finishing:
         try:
             with whole_file(out, force=force) as release_file:
-                _write_rows(
+                write_rows(
                     perturbation, source, look, whole, release_file, shuffle_key, facts, tell
                 )
                 filed = (
@@ -281,73 +277,6 @@ def _fit(
         else:
             perturbation.fit_survey(facts)
     return whole
-
-
-def _write_rows(
-    perturbation: Perturbation,
-    source: Source,
-    look: Look,
-    whole: Array | None,
-    path: Path,
-    shuffle_key: NDArray[np.uint64] | None,
-    facts: Facts,
-    tell: Progress,
-) -> None:
-    """The second pass: perturb block by block and write, in the table's order or a keyed one."""
-    blocks: Iterable[Block] = one_ahead(source.blocks())
-    if whole is not None:
-        nothing = pa.RecordBatch.from_pylist([{}] * 0, schema=pa.schema([]))
-        blocks = [Block(whole, nothing)]
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_arrow_errors())
-        writer: ReleaseWriter | None = None
-        shuffler: Shuffler | None = None
-        done, checksum = 0, Checksum()
-        changed = f"{source.table.name} changed while it was being read; start again"
-        for block in blocks:
-            Z = block.X
-            if whole is None:
-                checksum.add(block.X)
-                if not checksum.agrees_with(look.checksum):
-                    raise TableError(changed)
-                Z = perturbation.transform_rows(block.X, done)
-            if not all_finite(Z):
-                raise ReleaseError(
-                    f"{perturbation.method} gave numbers too large to write; scale the columns of "
-                    f"{source.table.name} down, or declare --bounds"
-                )
-            if writer is None:
-                # Only reading a CSV file settles the types of the columns kept.
-                kept = block.kept.schema
-                writer = stack.enter_context(ReleaseWriter(path, facts.columns, kept, source.dtype))
-                if shuffle_key is not None:
-                    row_bytes = Z.itemsize * Z.shape[1] + 64 * len(kept.names)
-                    shuffler = Shuffler(shuffle_key, facts.rows, row_bytes, path.parent)
-                    stack.callback(shuffler.close)
-            (shuffler or writer).add(Z, block.kept)
-            done += len(Z)
-            tell("perturbing", done, facts.rows)
-        if done != facts.rows or writer is None:
-            raise TableError(changed)
-        if shuffler is not None:
-            done = 0
-            for Z, kept_rows in shuffler.blocks():
-                writer.add(Z, kept_rows)
-                done += len(Z)
-                tell("shuffling", done, facts.rows)
-        writer.close(facts)
-
-
-@contextlib.contextmanager
-def _arrow_errors() -> Iterator[None]:
-    """A column that cannot be written is told without the value it failed at."""
-    try:
-        yield
-    except pa.ArrowException as error:
-        raise ReleaseError(
-            "a kept column is of a kind that cannot be written as Parquet "
-            f"({type(error).__name__}); --drop it"
-        ) from None
 
 
 def _filed(
