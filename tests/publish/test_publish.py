@@ -421,7 +421,8 @@ def test_noise_that_left_is_not_given_to_other_records(table, tmp_path):
     # Rows that were given by number are used up too.
     veil = ig.AdditiveNoise(scale=1.0, relative=False).fit(other)
     given = veil.transform_rows(other, 0) - other
-    assert not np.isclose(veil.transform(other) - other, given).any()
+    # Two draws agree to a few digits now and then; a pad used again agrees everywhere.
+    assert np.isclose(veil.transform(other) - other, given).mean() < 0.1
 
 
 def test_the_callers_perturbation_stays_as_it_was(table, tmp_path):
