@@ -95,10 +95,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def name_of(perturbation: Perturbation) -> str:
-    """The method name that would make a perturbation like this one."""
-    kind = type(perturbation).__name__
-    for name, (class_name, fixed) in METHODS.items():
-        if kind == class_name and all(getattr(perturbation, k) == v for k, v in fixed.items()):
+def name_of(method: str, parameters: dict[str, Any]) -> str:
+    """The name that would make a perturbation with these public facts."""
+    for name, (_, fixed) in METHODS.items():
+        if fixed and all(parameters.get(k) == v for k, v in fixed.items()):
             return name
-    return perturbation.method
+    return method

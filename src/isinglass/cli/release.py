@@ -72,7 +72,7 @@ def release(
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
     from isinglass.cli import show
-    from isinglass.cli.methods import METHODS, name_of, perturbation_for
+    from isinglass.cli.methods import name_of, perturbation_for
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import write_release
     from isinglass.table.scale import read_bounds
@@ -118,13 +118,8 @@ def release(
             progress=bar,
             say=show.say,
         )
-    if use_key is not None:
-        from isinglass.release import read_facts
-
-        facts = read_facts(out)
-        method = _method_from(facts.method, facts.parameters, METHODS)
-    elif perturbation is not None:
-        method = name_of(perturbation)
+    if method is None:  # the key brought it
+        method = name_of(written.method, written.parameters)
     if as_json:
         show.print_json(
             {
@@ -162,15 +157,6 @@ def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[
     from isinglass.table.read import open_table
 
     return set(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)
-
-
-def _method_from(
-    method: str, parameters: dict[str, object], table: dict[str, tuple[str, dict[str, object]]]
-) -> str:
-    for name, (_, fixed) in table.items():
-        if fixed and all(parameters.get(k) == v for k, v in fixed.items()):
-            return name
-    return method
 
 
 def _passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:

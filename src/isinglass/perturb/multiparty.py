@@ -15,8 +15,7 @@ from isinglass.activations import BEST_CURVATURE, double_logistic
 from isinglass.errors import PrivacyWarning
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
-from isinglass.perturb.scaled import ScaledPerturbation
-from isinglass.perturb.tiles import map_tiles
+from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
 
@@ -204,13 +203,6 @@ def _check_curvature(curvature: float | None) -> None:
 
 def _released(X: Array, scaling: Scaling, weights: Array, curvature: float | None) -> Array:
     """Records within bounds to weights f(x), tile by tile."""
-    low, factor = (v[:, np.newaxis] for v in scaling.factors(X.dtype))
     weights = weights.astype(X.dtype)
     b = BEST_CURVATURE if curvature is None else float(curvature)
-
-    def mix(columns: Array) -> Array:
-        np.subtract(columns, low, out=columns)
-        np.multiply(columns, factor, out=columns)
-        return np.asarray(weights @ double_logistic(columns, b))
-
-    return map_tiles(X, mix, len(weights))
+    return mix_scaled(X, scaling, lambda x: weights @ double_logistic(x, b), len(weights))

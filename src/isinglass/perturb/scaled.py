@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,18 @@ LEARNED_BOUNDS = (
     "bounds were learned from the table: the smallest and largest record of every column sit on "
     "the edge of the scaled range; declare public bounds where you can"
 )
+
+
+def mix_scaled(X: Array, scaling: Scaling, mix: Callable[[Array], Array], n_out: int) -> Array:
+    """Bring the columns of records within bounds to [0, 1], then mix them, tile by tile."""
+    low, factor = (v[:, np.newaxis] for v in scaling.factors(X.dtype))
+
+    def scaled_then_mixed(columns: Array) -> Array:
+        np.subtract(columns, low, out=columns)
+        np.multiply(columns, factor, out=columns)
+        return np.asarray(mix(columns))
+
+    return map_tiles(X, scaled_then_mixed, n_out)
 
 
 class ScaledPerturbation(Perturbation):
@@ -48,15 +61,7 @@ class ScaledPerturbation(Perturbation):
 
     def _perturb(self, X: Array, first_row: int) -> Array:
         X = self._within_bounds(X)
-        low, factor = (v[:, np.newaxis] for v in self._scaling.factors(X.dtype))
-        mix = self._mixer(X.dtype)
-
-        def scaled_then_mixed(columns: Array) -> Array:
-            np.subtract(columns, low, out=columns)
-            np.multiply(columns, factor, out=columns)
-            return np.asarray(mix(columns))
-
-        return map_tiles(X, scaled_then_mixed, self._n_features_out)
+        return mix_scaled(X, self._scaling, self._mixer(X.dtype), self._n_features_out)
 
     def _scaled(self, X: Array) -> Array:
         """The whole table in [0, 1], for methods that search on it."""

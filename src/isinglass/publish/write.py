@@ -55,6 +55,7 @@ class Written:
     release: Path
     key: Path
     method: str
+    parameters: dict[str, Any]
     rows: int
     columns: int
     promise: Promise
@@ -217,6 +218,7 @@ def write_release(
         release=out,
         key=key_path,
         method=perturbation.method,
+        parameters=facts.parameters,
         rows=facts.rows,
         columns=len(facts.columns),
         promise=perturbation.promise,
