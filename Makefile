@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Every extra that installs on any machine; an extra is empty until its code lands.
-EXTRAS := dev,neural,client,dask,service,bench
+# Every extra the tests need; `make bench` adds the peers it measures against.
+EXTRAS := dev,neural,client,dask,service
 
 # Real data, when it lies beside the checkout; tests that need it say so when it does not.
 ifneq ($(wildcard ../shared/data),)
@@ -32,6 +32,10 @@ $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
+$(VENV)/.bench: $(VENV)/.all
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
+	@touch $@
+
 setup: $(VENV)/.all
 
 demo: $(VENV)/.base
@@ -48,7 +52,7 @@ test: $(VENV)/.all
 
 check: lint test
 
-bench: $(VENV)/.all
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb
 	$(BIN)/python -m benchmarks.rotation
 	$(BIN)/python -m benchmarks.start

@@ -1,10 +1,12 @@
-"""One thread for products that must round alike on every machine."""
+"""How many threads: one for products that must round alike, all of them for kernels."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -23,3 +25,31 @@ def one_thread() -> Iterator[None]:
     """
     with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+def available(n_jobs: int | None = None) -> int:
+    """How many threads to use: `n_jobs` as in scikit-learn, but None means every core."""
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # the cores this process may use
+        cores = len(os.sched_getaffinity(0))
+    if n_jobs is None:
+        return cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0")
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def spread(work: Callable[[int, int], object], n: int, *, n_jobs: int | None, step: int) -> None:
+    """Call `work(start, stop)` on all of range(n), `step` at a time, in several threads.
+
+    For kernels that release the interpreter's lock and write only to their own rows. One part
+    runs in the calling thread: no thread starts for little work.
+    """
+    starts = range(0, n, step)
+    workers = min(available(n_jobs), len(starts))
+    if workers <= 1:
+        for start in starts:
+            work(start, min(start + step, n))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda start: work(start, min(start + step, n)), starts))

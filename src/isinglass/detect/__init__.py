@@ -1,0 +1,1 @@
+"""Detectors: fit a table or a release, then say how strange its records are."""

@@ -1,0 +1,31 @@
+"""What every detector promises: a score that goes up with strangeness, and a threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
+
+
+class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Fits a table, then scores records: the higher, the stranger.
+
+    A detector supplies `fit` and `anomaly_score`; a record is an outlier where its score passes
+    `threshold_`. `predict` uses scikit-learn's signs: -1 for outliers, 1 for the rest.
+    """
+
+    threshold_: float
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn from the table `X`; `y` is ignored."""
+        raise NotImplementedError
+
+    def anomaly_score(self, X: Any) -> NDArray[np.float64]:
+        """How strange each record of `X` is beside the fitted table."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """-1 where a record of `X` scores above the threshold, 1 elsewhere."""
+        return np.where(self.anomaly_score(X) > self.threshold_, -1, 1)

@@ -1,0 +1,1 @@
+"""Compiled loops: plain functions on arrays, and the indexes built of them."""

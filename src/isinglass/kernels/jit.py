@@ -1,0 +1,22 @@
+"""The one decorator of the kernels: compiled once, kept on disk, run without Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first use and keep the machine code in a file, so that it is paid for once.
+
+    Kernels release the interpreter's lock: several threads run them at once, each on rows of its
+    own (`threads.spread`). No fast-math: ties and cutoffs must come out the same everywhere. The
+    file on disk is renewed when the *kernel's own* file changes, so kernels that call each other
+    live in one file, or are touched together.
+    """
+    compiled: Function = njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
