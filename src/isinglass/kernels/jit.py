@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from numba import njit
 
@@ -18,5 +18,4 @@ def kernel(function: Function) -> Function:
     file on disk is renewed when the *kernel's own* file changes, so kernels that call each other
     live in one file, or are touched together.
     """
-    compiled: Function = njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
