@@ -54,8 +54,11 @@ check: lint test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb
+	$(BIN)/python -m benchmarks.radius
 	$(BIN)/python -m benchmarks.rotation
 	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.outliers
+	$(BIN)/python -m benchmarks.archive
 
 # Long fault runs; each writes the log it wants committed.
 soak: $(VENV)/.all

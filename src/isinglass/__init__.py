@@ -16,7 +16,9 @@ _HOMES = {
     "TableError": "errors",
     "Promise": "promise",
     "AdditiveNoise": "perturb.noise",
+    "Autoencoder": "detect.autoencoder",
     "Condensation": "perturb.condensation",
+    "DistanceOutliers": "detect.distance",
     "Distortion": "perturb.distortion",
     "GeometricPerturbation": "perturb.geometric",
     "MultiplicativeNoise": "perturb.noise",
@@ -26,6 +28,7 @@ _HOMES = {
     "Rotation": "perturb.rotation",
     "load_key": "perturb.load",
     "public_matrix": "perturb.public_matrix",
+    "RadiusOutliers": "detect.radius",
     "Release": "release",
     "privacy_level": "measure.vod",
     "variance_of_difference": "measure.vod",
@@ -35,7 +38,9 @@ _MODULES = ("datasets", "theory", "table")
 
 __all__ = [
     "AdditiveNoise",
+    "Autoencoder",
     "Condensation",
+    "DistanceOutliers",
     "Distortion",
     "GeometricPerturbation",
     "IsinglassError",
@@ -45,6 +50,7 @@ __all__ = [
     "PrivacyWarning",
     "Promise",
     "PublicMatrix",
+    "RadiusOutliers",
     "RandomProjection",
     "Release",
     "ReleaseError",
@@ -76,6 +82,9 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from isinglass import datasets, table, theory
+    from isinglass.detect.autoencoder import Autoencoder
+    from isinglass.detect.distance import DistanceOutliers
+    from isinglass.detect.radius import RadiusOutliers
     from isinglass.errors import (
         IsinglassError,
         KeyFileError,

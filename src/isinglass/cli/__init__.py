@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from isinglass.cli import demo, doctor, release
+from isinglass.cli import demo, detect, doctor, release
 
 app = typer.Typer(
     name="isinglass",
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("release")(release.release)
+app.command("detect")(detect.detect)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 

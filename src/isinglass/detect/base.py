@@ -29,3 +29,17 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 where a record of `X` scores above the threshold, 1 elsewhere."""
         return np.where(self.anomaly_score(X) > self.threshold_, -1, 1)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """scikit-learn's score, which goes *down* with strangeness: minus `anomaly_score`."""
+        return -self.anomaly_score(X)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Below zero for outliers, as in scikit-learn."""
+        score = self.anomaly_score(X)
+        return self.threshold_ - score
+
+    @property
+    def offset_(self) -> float:
+        """What scikit-learn takes off `score_samples` to get `decision_function`."""
+        return -self.threshold_

@@ -180,7 +180,7 @@ class CsvTable:
             column = f" {self._names[place]}" if place < len(self._names) else ""
             reason = (
                 f"column{column} began as numbers and holds something else in {_row(wrong[2])}; "
-                "mend it, or --keep or --drop the column"
+                "mend it, or leave the column out"
             )
         elif isinstance(error, UnicodeError) or "invalid UTF8" in text:
             return self._wrong_encoding()

@@ -1,0 +1,335 @@
+"""`isinglass detect`: the rows of a file that lie furthest from their neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isinglass.detect.distance import DistanceOutliers
+    from isinglass.table.read import Table
+
+SHOWN = 10
+SCORES = ("mean", "kth", "sum")
+
+
+def detect(
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="CSV, Parquet or Arrow file with a header; a table or a release."
+    ),
+    n_outliers: int = typer.Option(500, "-n", "--n-outliers", help="How many rows to find."),
+    neighbors: int = typer.Option(5, "-k", "--neighbors", help="How many neighbours count."),
+    score: str = typer.Option(
+        "mean",
+        "--score",
+        metavar="mean|kth|sum",
+        help="Mean or sum of the distances to the neighbours, or the distance to the last of them.",
+    ),
+    weights: list[str] = typer.Option(
+        [],
+        "--weights",
+        metavar="COL=W[,COL=W]|FILE",
+        help="Factors of squared differences, 1 where none is given; or a file of lines "
+        "column,weight, or JSON.",
+    ),
+    discrete: list[str] = typer.Option(
+        [], "--discrete", metavar="COL[,COL]", help="Columns that are only equal or different."
+    ),
+    label: str | None = typer.Option(
+        None, "--label", metavar="COL", help="A column of 0 and 1 to count, not to compare by."
+    ),
+    exclude: list[str] = typer.Option(
+        [], "--exclude", metavar="COL[,COL]", help="Columns to leave out; also patterns: 'meta_*'."
+    ),
+    scale: bool = typer.Option(
+        False, "--scale", help="Bring numeric columns from their range in the file to [0, 1]."
+    ),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
+    ),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Write row, score and rank of all to this .csv or .parquet file."
+    ),
+    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
+    memory_limit: str | None = typer.Option(
+        None,
+        "--memory-limit",
+        metavar="SIZE",
+        help="Such as 4GB or 512MiB; default: four fifths of what is free. A file that needs "
+        "more is read several times.",
+    ),
+    jobs: int | None = typer.Option(None, "--jobs", help="Threads; default: all cores."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Find the strongest outliers of FILE, exactly: the rows furthest from their neighbours.
+
+    Every numeric column counts unless it is excluded or the label. Nothing is rescaled without
+    --scale. Rows are numbered from 0. Example:
+
+    isinglass detect flights.parquet -n 20 --exclude 'meta_*'
+    """
+    from math import isfinite
+    from time import perf_counter
+
+    from isinglass.cli import show
+    from isinglass.detect.reading import TableBlocks, choose_features, is_pattern, matching
+    from isinglass.errors import TableError
+    from isinglass.table.memory import available_bytes
+    from isinglass.table.read import open_table
+
+    _check("-n", n_outliers, n_outliers >= 1, ">= 1")
+    _check("-k", neighbors, neighbors >= 1, ">= 1")
+    _check("--score", score, score in SCORES, "mean, kth or sum")
+    _check("--missing", missing, missing in ("error", "drop", "median"), "error, drop or median")
+    _check("--jobs", jobs, jobs != 0, "1 or more, or -1 for all cores")
+    limit = available_bytes() * 4 // 5 if memory_limit is None else _bytes(memory_limit)
+    _check_out(out, [file, *map(Path, weights)], force=force)
+
+    table = open_table(file, encoding=encoding, delimiter=delimiter)
+    names = table.schema.names
+    left_out = _split(exclude, names)
+    features = choose_features(
+        table, discrete=_split(discrete, names), exclude=left_out, label=label
+    )
+    columns = [*features.numeric, *features.discrete]
+    factors = _weights(weights, columns, table.name)
+    for item in left_out:
+        if is_pattern(item) and item not in names and not matching(item, names):
+            show.say(f"note: no column of {file} fits {item}")
+    _mention_kept(file, columns)
+    from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
+
+    begin = perf_counter()
+    with show.Bar() as bar:
+        rows = TableBlocks(table, features, missing=missing, scale=scale, progress=bar)
+        found = DistanceOutliers(
+            n_outliers,
+            neighbors,
+            score_by=score,
+            weights=factors,
+            memory_limit=limit,
+            n_jobs=jobs,
+        ).fit_blocks(rows, progress=bar)
+    seconds = perf_counter() - begin
+    if found.n_rows_ < 2:
+        raise TableError(f"{file} has a single row; an outlier needs others to differ from")
+    if not isfinite(found.outlier_scores_[0]):  # which JSON could not hold
+        raise TableError(f"{file} has rows too far apart for float64; bring them nearer by --scale")
+    if out is not None:
+        _write(out, found, force=force)
+
+    if as_json:
+        show.print_json(
+            {
+                "rows": found.n_rows_,
+                "columns": len(columns),
+                "outliers": [
+                    {"row": row, "score": value}
+                    for row, value in zip(
+                        found.outliers_.tolist(), found.outlier_scores_.tolist(), strict=True
+                    )
+                ],
+                "cutoff": found.cutoff_,
+                "seconds": round(seconds, 6),
+            }
+        )
+    else:
+        _show(found, len(columns), seconds, out)
+    tell: Callable[[str], None] = show.say if as_json else typer.echo
+    if rows.n_left_out:
+        tell(f"{rows.n_left_out:,} rows with missing values were left out")
+    _tell_label(table, label, found, tell)
+
+
+def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | None) -> None:
+    typer.echo(f"rows     {found.n_rows_:,}, numbered from 0")
+    typer.echo(f"columns  {columns:,}")
+    typer.echo(f"cutoff   {found.cutoff_:.6g}")
+    typer.echo(f"seconds  {seconds:.2f}")
+    typer.echo("")
+    lines = [("rank", "row", "score")]
+    for rank, (row, value) in enumerate(
+        zip(found.outliers_[:SHOWN], found.outlier_scores_[:SHOWN], strict=True), start=1
+    ):
+        lines.append((str(rank), str(row), f"{value:.6g}"))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        typer.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
+    more = len(found.outliers_) - SHOWN
+    if out is not None:
+        typer.echo(f"all {len(found.outliers_):,} are in {out}")
+    elif more > 0:
+        typer.echo(f"and {more:,} more; -o FILE or --json gives all {len(found.outliers_):,}")
+
+
+def _tell_label(
+    table: Table, label: str | None, found: DistanceOutliers, tell: Callable[[str], None]
+) -> None:
+    from isinglass.detect.reading import count_marked
+
+    counts = None if label is None else count_marked(table, label, found.outliers_)
+    if counts is not None:
+        hits, total = counts
+        tell(
+            f"{hits:,} of the {len(found.outliers_):,} rows found have {label} 1; "
+            f"{total:,} rows of the file have it"
+        )
+
+
+def _mention_kept(file: Path, columns: Sequence[str]) -> None:
+    """Columns that passed through a release unperturbed count here like any other."""
+    import contextlib
+
+    from isinglass.cli import show
+    from isinglass.errors import ReleaseError
+    from isinglass.release import read_facts
+
+    with contextlib.suppress(ReleaseError):  # most files are no release
+        kept = [name for name in read_facts(file).kept if name in columns]
+        if kept:
+            show.say(
+                f"note: {file} is a release; columns it kept as they are ({', '.join(kept)}) are "
+                "compared like the others; --exclude them if they should not be"
+            )
+
+
+def _write(out: Path, found: DistanceOutliers, *, force: bool) -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    from isinglass.table.write import whole_file
+
+    table = pa.table(
+        {
+            "row": found.outliers_,
+            "score": found.outlier_scores_,
+            "rank": np.arange(1, len(found.outliers_) + 1),
+        }
+    )
+    with whole_file(out, force=force) as temporary:
+        if out.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            csv.write_csv(table, temporary)
+        else:
+            import pyarrow.parquet as pq
+
+            pq.write_table(table, temporary)
+
+
+def _check(option: str, value: object, holds: bool, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"{option} must be {rule}, got {value}")
+
+
+def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
+    """Complain before the search about a target that cannot be written after it."""
+    if out is None:
+        return
+    import os
+
+    from isinglass.table.write import refuse_unwritable
+
+    _check("-o", out, out.suffix.lower() in (".csv", ".parquet"), "a .csv or .parquet file")
+    refuse_unwritable(out, force=force)
+    if any(p.exists() and out.exists() and os.path.samefile(p, out) for p in read):
+        raise ValueError(f"-o must not be a file that is read, got {out}")
+
+
+def _split(given: Sequence[str], names: Sequence[str]) -> list[str]:
+    """`a,b` means two columns, unless the file has one of that very name."""
+    parts = []
+    for item in given:
+        parts += [item] if item in names else [p for p in item.split(",") if p]
+    return parts
+
+
+def _bytes(text: str) -> int:
+    import re
+
+    units = "kmgt"
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?|b)?", text.strip().lower())
+    size = 0
+    if found:
+        base = 1024 if found[3] else 1000
+        size = int(float(found[1]) * base ** (units.index(found[2]) + 1 if found[2] else 0))
+    _check("--memory-limit", text, size >= 1, "a size such as 4GB or 512MiB")
+    return size
+
+
+def _weights(given: Sequence[str], columns: Sequence[str], name: str) -> list[float] | None:
+    """One weight per column, 1 where none is given; None where no weight is given at all."""
+    import math
+
+    from isinglass.errors import TableError
+
+    if not given:
+        return None
+    pairs: list[tuple[str, object]] = []
+    for item in given:
+        if "=" in item:
+            pairs += _pairs(item, columns)
+        elif Path(item).is_file():
+            pairs += _pairs_in_file(Path(item))
+        else:
+            raise ValueError(f"--weights must be COL=W[,COL=W] or a file, got {item}")
+    found: dict[str, float] = {}
+    for column, text in pairs:
+        try:
+            weight = math.nan if isinstance(text, bool) else float(text)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            weight = math.nan
+        if not (math.isfinite(weight) and weight >= 0):
+            raise ValueError(f"--weights must be finite numbers >= 0, got {column}={text}")
+        if column not in columns:
+            raise TableError(f"--weights names {column}, which {name} does not have as a feature")
+        if column in found:
+            raise ValueError(f"--weights must name a column once, got {column} twice")
+        found[column] = weight
+    if not any(found.get(column, 1.0) for column in columns):
+        raise ValueError("--weights must leave at least one column a weight above 0")
+    return [found.get(column, 1.0) for column in columns]
+
+
+def _pairs(item: str, columns: Sequence[str]) -> list[tuple[str, object]]:
+    whole, _, weight = item.rpartition("=")
+    if whole in columns and "," not in weight:  # also a name with a comma or an equals sign in it
+        return [(whole, weight)]
+    pairs: list[tuple[str, object]] = []
+    for part in filter(None, item.split(",")):
+        column, equals, weight = part.rpartition("=")
+        _check("--weights", part, bool(equals), "COL=W[,COL=W] or a file")
+        pairs.append((column, weight))
+    return pairs
+
+
+def _pairs_in_file(path: Path) -> list[tuple[str, object]]:
+    import json
+
+    from isinglass.errors import TableError
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise TableError(f"weights file {path} cannot be read as UTF-8 text") from None
+    pairs: list[tuple[str, object]] = []
+    if text.lstrip().startswith("{"):
+        try:
+            return [(str(n), w) for n, w in json.loads(text, object_pairs_hook=list)]
+        except (ValueError, TypeError):
+            raise TableError(f"weights file {path} is not a JSON object of numbers") from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        column, comma, weight = line.rpartition(",")
+        if not comma:
+            raise TableError(f"weights file {path}, line {number}: expected column,weight")
+        if number > 1 or weight.strip().lower() != "weight":
+            pairs.append((column.strip().strip('"'), weight.strip()))
+    return pairs

@@ -1,0 +1,107 @@
+"""An autoencoder as an ONNX file: records in, scores out, with nothing left to do outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import isinglass
+from isinglass.detect.network import Weights
+from isinglass.errors import IsinglassError
+from isinglass.table.write import whole_file
+
+Array = NDArray[Any]
+
+# Old enough for every runtime of the last years; ReduceMean takes its axes otherwise from 18 on.
+_OPSET = 17
+_IR_VERSION = 8
+
+
+def built(
+    weights: Weights, low: Array, factor: Array, *, reach: tuple[float, float], threshold: float
+) -> Any:
+    """The graph: scale, cut, two layers, squared error, threshold."""
+    onnx = _onnx_or_sentence()
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    real, truth = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
+    W, a, V, b = weights.parts()
+    constants = {
+        "low": low,
+        "factor": factor,
+        "least": reach[0],
+        "most": reach[1],
+        "W": W,
+        "a": a,
+        "V": V,
+        "b": b,
+        "threshold": threshold,
+    }
+    linear = "linear" if weights.logistic else "output"
+    nodes = [
+        node("Sub", ["record", "low"], ["shifted"]),
+        node("Mul", ["shifted", "factor"], ["scaled"]),
+        node("Clip", ["scaled", "least", "most"], ["shown"]),
+        node("Gemm", ["shown", "W", "a"], ["inner"]),
+        node("Sigmoid", ["inner"], ["hidden"]),
+        node("Gemm", ["hidden", "V", "b"], [linear]),
+        *([node("Sigmoid", [linear], ["output"])] if weights.logistic else []),
+        node("Sub", ["scaled", "output"], ["error"]),
+        node("Mul", ["error", "error"], ["squares"]),
+        node("ReduceMean", ["squares"], ["score"], axes=[1], keepdims=0),
+        node("Greater", ["score", "threshold"], ["is_outlier"]),
+        node("Div", ["output", "factor"], ["stretched"]),
+        node("Add", ["stretched", "low"], ["reconstruction"]),
+    ]
+    graph = onnx.helper.make_graph(
+        nodes,
+        "autoencoder",
+        [value("record", real, ["N", weights.width])],
+        [
+            value("score", real, ["N"]),
+            value("reconstruction", real, ["N", weights.width]),
+            value("is_outlier", truth, ["N"]),
+        ],
+        [
+            onnx.numpy_helper.from_array(np.asarray(constant, dtype=np.float32), name)
+            for name, constant in constants.items()
+        ],
+    )
+    model = onnx.helper.make_model(
+        graph,
+        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="isinglass",
+        producer_version=isinglass.__version__,
+    )
+    facts = {
+        "method": "autoencoder",
+        "version": isinglass.__version__,
+        "threshold": repr(float(threshold)),
+        "promise": "none; membership inference is not excluded",
+    }
+    onnx.helper.set_model_props(model, facts)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def write(path: str | Path, model: Any) -> None:
+    """Put the file in place, whole or not at all."""
+    data = model.SerializeToString(deterministic=True)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _onnx_or_sentence() -> Any:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise IsinglassError(
+            "export needs onnx, which is not installed; install isinglass[neural]"
+        ) from None
+    return onnx

@@ -1,0 +1,406 @@
+"""Nearest neighbours in a leaf index: bounds from a leaf, and searches that give up early.
+
+Two numbers stand for a distance. Its *upper* and *lower* ends come from float32 tiles, with a
+margin for every rounding on the way: `slack` for the sum, the *blur* of either row for its
+stand-in. They decide what is looked at. The distance itself is taken in float64 from the rows, by
+subtraction, in the order of the columns; only it decides an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.kernels.jit import kernel
+from isinglass.kernels.leaves import FAN
+
+MEAN, SUM, KTH = 0, 1, 2
+BELOW, UNDECIDED, EXACT = 0, 1, 2
+_INF = np.float32(np.inf)
+_ROUNDING = np.float32(2.0**-23)
+_DUST = 1e-18
+_UP = 1 + 1e-12  # more than float64 can round in a few steps
+_UP32 = 1 + 2.0**-22  # the same for a step in float32
+_WAITING = 256  # neighbours that wait for their float64 distance
+
+
+class Measure(NamedTuple):
+    """How rows are compared and scored."""
+
+    columns: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    mismatch: NDArray[np.float64]  # what different codes add to the square; 0: a numeric column
+    gap: NDArray[np.float32]  # the same for the columns of the tiles, in their units
+    slack: float
+    dust: float
+    scale: float
+    kind: int
+
+
+class Pair(NamedTuple):
+    """The rows of the queries and the rows of the table, as they were given."""
+
+    A: NDArray[Any]
+    X: NDArray[Any]
+
+
+class Queries(NamedTuple):
+    """What a search needs of its queries: stand-ins, their blur, where to begin, what to skip."""
+
+    Q: NDArray[np.float32]
+    blur: NDArray[np.float32]
+    offset: NDArray[np.float32]
+    skip: NDArray[np.int64]
+    home: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """What queries have found, a slot each: bounds on their k smallest distances, and neighbours
+    that wait for their float64 distance, with the least it can be."""
+
+    upper: NDArray[np.float64]
+    row: NDArray[np.int64]
+    low: NDArray[np.float64]
+    n: NDArray[np.int64]
+
+
+def slack_of(width: int) -> float:
+    """How much larger a distance may be than the root of a float32 sum over `width` columns."""
+    return 1 + (width + 16) * 2.0**-24
+
+
+def dust_of(width: int) -> float:
+    """More than the squares of `width` columns can lose to underflow, in the units of tiles."""
+    return float(_DUST * np.sqrt(width))
+
+
+@kernel
+def waiting_room(slots, k, widest):
+    """An empty `Found`, with room for a whole leaf and some more."""
+    room = max(_WAITING, 4 * k) + widest
+    return Found(
+        np.empty((slots, k)),
+        np.empty((slots, room), np.int64),
+        np.empty((slots, room)),
+        np.zeros(slots, np.int64),
+    )
+
+
+@kernel
+def exact_square(A, i, X, j, measure):
+    """The squared distance of two rows: float64, by subtraction, in the order of the columns."""
+    total = 0.0
+    for t in range(measure.columns.shape[0]):
+        c = measure.columns[t]
+        if measure.mismatch[t] > 0:
+            if A[i, c] != X[j, c]:
+                total += measure.mismatch[t]
+        else:
+            step = np.float64(A[i, c]) - np.float64(X[j, c])
+            total += measure.weight[t] * (step * step)
+    return total
+
+
+@kernel
+def score_of(ascending, i, kind):
+    """Mean, sum or last of the distances in row `i`."""
+    k = ascending.shape[1]
+    if kind == KTH:
+        return ascending[i, k - 1]
+    total = 0.0
+    for p in range(k):
+        total += ascending[i, p]
+    return total if kind == SUM else total / k
+
+
+@kernel
+def insert(ascending, i, value):
+    """Put a value among the smallest in row `i`; the largest falls out."""
+    p = ascending.shape[1] - 1
+    while p > 0 and ascending[i, p - 1] > value:
+        ascending[i, p] = ascending[i, p - 1]
+        p -= 1
+    ascending[i, p] = value
+
+
+@kernel
+def scan(Q, i, offset, tiles, at, width, gap, square):
+    """Squared distances, in tile units, from stand-in `i` to the `width` rows of a tile.
+
+    `offset` is what columns add that are not in the tile, because all rows agree in them.
+    Unsigned numbers, because a signed index might count from the end: the loops would not become
+    vector instructions. No views, because threads would fight over their reference counts.
+    """
+    w, place = np.uint64(width), np.uint64(at)
+    for j in range(w):
+        square[j] = offset
+    for c in range(Q.shape[1]):
+        q = Q[i, c]
+        if gap[c] > 0:
+            for j in range(w):
+                square[j] += gap[c] if tiles[place + j] != q else np.float32(0)
+        else:
+            for j in range(w):
+                step = tiles[place + j] - q
+                square[j] += step * step
+        place += w
+
+
+@kernel
+def leaf_bounds(index, begin, end, measure, k, bound):
+    """For the rows of some leaves, a score they cannot exceed; `bound` is in the index's order.
+
+    It is the score among the rows of the leaf alone: whatever a row's nearest neighbours are,
+    they are no further. All pairs of a leaf are met by turning it against itself: at turn s, row
+    j meets row j + s, and both keep the distance if it is among their k smallest.
+    """
+    start, tiles, tile_at, blur = index.start, index.tiles, index.tile_at, index.blur
+    gap, kind = measure.gap, measure.kind
+    width = gap.shape[0]
+    for leaf in range(begin, end):
+        at, n = start[leaf], start[leaf + 1] - start[leaf]
+        if n <= k:
+            bound[at : at + n] = _INF
+            continue
+        w = (n + 15) // 16 * 16
+        tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, w))
+        twice = np.zeros((width + 1, 2 * w), np.float32)
+        twice[:width, :w] = tile
+        twice[:width, w:] = tile
+        flat = twice.ravel()
+        square, spare = np.empty(2 * w, np.float32), np.empty(w, np.float32)
+        best = np.full((k, w), _INF, np.float32)
+        for s in range(1, w // 2 + 1):
+            # Seen from s places further on, the array has column j + s where it had j.
+            turn(tile, flat[s : s + width * 2 * w].reshape((width, 2 * w)), gap, square)
+            square[w:] = square[:w]
+            if 2 * s < w:  # at half a turn every pair is met from both sides anyway
+                spare[:] = square[w - s : 2 * w - s]
+                keep(best, spare)
+            keep(best, square[:w])
+        margin = 2 * blur[leaf] + measure.dust
+        shrink = 1 / (measure.scale * k) if kind == MEAN else 1 / measure.scale
+        for j in range(n):
+            total = 0.0
+            for p in range(0 if kind != KTH else k - 1, k):
+                total += np.sqrt(np.float64(best[p, j])) * measure.slack + margin
+            bound[at + j] = total * shrink * _UP32
+
+
+@kernel
+def turn(tile, other, gap, square):
+    """Squared distances, in tile units, of each row of a tile to the one at its place in another.
+
+    `other` may be wider than the tile.
+    """
+    w = tile.shape[1]
+    for j in range(w):
+        square[j] = 0
+    for c in range(tile.shape[0]):
+        if gap[c] > 0:
+            for j in range(w):
+                square[j] += gap[c] if tile[c, j] != other[c, j] else np.float32(0)
+        else:
+            for j in range(w):
+                step = tile[c, j] - other[c, j]
+                square[j] += step * step
+
+
+@kernel
+def keep(best, value):
+    """Put each value into the ascending column of `best` it belongs to, without a branch."""
+    for p in range(best.shape[0]):
+        row = best[p]
+        for j in range(row.shape[0]):
+            new, old = value[j], row[j]
+            row[j] = min(new, old)
+            value[j] = max(new, old)
+
+
+@kernel
+def box_squares(low, high, boxes, g, gap, square):
+    """Squared distances, in tile units, from a box to each box of group `g`."""
+    for j in range(FAN):
+        square[j] = 0
+    for c in range(low.shape[0]):
+        below, above = low[c], high[c]
+        if gap[c] > 0:
+            for j in range(FAN):
+                apart = boxes[g, c, 0, j] > above or boxes[g, c, 1, j] < below
+                square[j] += gap[c] if apart else np.float32(0)
+        else:
+            for j in range(FAN):
+                step = boxes[g, c, 0, j] - above
+                other = below - boxes[g, c, 1, j]
+                step = step if step > other else other
+                step = step if step > 0 else np.float32(0)
+                square[j] += step * step
+
+
+@kernel
+def push(keys, nodes, size, key, node):
+    """Into a binary heap, smallest key first."""
+    p = size
+    while p > 0:
+        up = (p - 1) >> 1
+        if keys[up] <= key:
+            break
+        keys[p], nodes[p] = keys[up], nodes[up]
+        p = up
+    keys[p], nodes[p] = key, node
+
+
+@kernel
+def drop_first(keys, nodes, size):
+    """Take the first entry out of a heap that then has `size` entries."""
+    key, node = keys[size], nodes[size]
+    p = 0
+    while True:
+        child = 2 * p + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[p], nodes[p] = keys[child], nodes[child]
+        p = child
+    keys[p], nodes[p] = key, node
+
+
+@kernel
+def begin_slot(i, s, measure, best, found):
+    """Slot `s` begins with what is already known of query `i`."""
+    found.n[s] = 0
+    for p in range(best.shape[1]):
+        found.upper[s, p] = np.sqrt(best[i, p]) * measure.scale * _UP
+
+
+@kernel
+def settle(pair, i, s, measure, best, found):
+    """Take the float64 distances of the neighbours that may still matter; tighten the bounds."""
+    k = best.shape[1]
+    for t in range(found.n[s]):
+        if found.low[s, t] <= found.upper[s, k - 1]:
+            square = exact_square(pair.A, i, pair.X, found.row[s, t], measure)
+            if square < best[i, k - 1]:
+                insert(best, i, square)
+    for p in range(k):
+        found.upper[s, p] = min(found.upper[s, p], np.sqrt(best[i, p]) * measure.scale * _UP)
+    found.n[s] = 0
+
+
+@kernel
+def finish(pair, i, s, measure, best, found):
+    """The exact score of query `i`."""
+    settle(pair, i, s, measure, best, found)
+    for p in range(best.shape[1]):
+        found.upper[s, p] = np.sqrt(best[i, p])
+    return score_of(found.upper, s, measure.kind)
+
+
+@kernel
+def visit(square, rows, begin, w, skip, margin, slack, s, upper, row, low, n):
+    """Of the rows of a leaf, those that may be among a query's k nearest wait in slot `s`.
+
+    `square` are their squared distances from `scan`. Plain arrays and no named tuples: taking an
+    array out of a tuple costs more than the whole loop.
+    """
+    k = upper.shape[1]
+    limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * _UP32)
+    hits = 0
+    for j in range(w):
+        hits += square[j] <= limit
+    if hits == 0:
+        return
+    for j in range(w):
+        if square[j] > limit or rows[begin + j] == skip:
+            continue
+        root = np.sqrt(np.float64(square[j]))
+        row[s, n[s]] = rows[begin + j]
+        low[s, n[s]] = root / slack - margin
+        n[s] += 1
+        up = root * slack + margin
+        if up < upper[s, k - 1]:
+            insert(upper, s, up)
+            limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * _UP32)
+
+
+@kernel
+def search(pair, queries, begin, end, index, measure, cutoff, best, score, state):
+    """Find the k nearest rows of some queries, leaf by leaf, the nearest box first.
+
+    A query visits its own leaf first (none where `home` is -1) and never counts row `skip`. It is
+    given up as soon as the score of what it has found, which can only fall, is below `cutoff`:
+    then `state` is BELOW and `score` that bound. Otherwise it is EXACT. `best` holds the k
+    smallest squared distances; what it holds at the start counts too, so that a table can be
+    searched in parts. Gives back the leaves visited.
+    """
+    width, k = queries.Q.shape[1], best.shape[1]
+    level_at, boxes, gap = index.level_at, index.boxes, measure.gap
+    slack, scale, kind = measure.slack, measure.scale, measure.kind
+    root = level_at.shape[0] - 1
+    room = index.start.shape[0] + boxes.shape[0] + FAN
+    keys, nodes = np.empty(room, np.float32), np.empty(room, np.int64)
+    square, near = np.empty(index.widest, np.float32), np.empty(FAN, np.float32)
+    low, high = np.empty(width, np.float32), np.empty(width, np.float32)
+    found = waiting_room(1, k, index.widest)
+    upper, row, low_end, n = found.upper, found.row, found.low, found.n
+    start, tiles, tile_at, order = index.start, index.tiles, index.tile_at, index.order
+    Q, blur = queries.Q, index.blur
+    visited = 0
+    for i in range(begin, end):
+        begin_slot(i, 0, measure, best, found)
+        skip, home, offset = queries.skip[i], queries.home[i], queries.offset[i]
+        for c in range(width):
+            q = Q[i, c]
+            rounding = abs(q) * _ROUNDING if queries.blur[i] > 0 else np.float32(0)
+            low[c], high[c] = q - rounding, q + rounding
+        state[i] = EXACT
+        leaves, leaf = 0, home
+        # Node n >= 0 is box group n, -l - 1 is leaf l; the heap begins with the root.
+        keys[0], nodes[0], heap = np.float32(0), level_at[root], 1
+        while True:
+            if leaf >= 0:
+                w = start[leaf + 1] - start[leaf]
+                if n[0] + w > row.shape[1]:
+                    settle(pair, i, 0, measure, best, found)
+                scan(Q, i, offset, tiles, tile_at[leaf], (w + 15) // 16 * 16, gap, square)
+                margin = queries.blur[i] + blur[leaf] + measure.dust
+                visit(square, order, start[leaf], w, skip, margin, slack, 0, upper, row, low_end, n)
+                score[i] = score_of(upper, 0, kind) / scale * _UP
+                leaves += 1
+                if score[i] < cutoff:
+                    state[i] = BELOW
+                    break
+            far = (upper[0, k - 1] * slack) ** 2
+            leaf = -1
+            while heap > 0 and keys[0] <= far:
+                node = nodes[0]
+                heap -= 1
+                drop_first(keys, nodes, heap)
+                if node < 0:
+                    if -node - 1 == home:
+                        continue
+                    leaf = -node - 1
+                    break
+                level = root
+                while node < level_at[level]:
+                    level -= 1
+                box_squares(low, high, boxes, node, gap, near)
+                child = (node - level_at[level]) * FAN
+                for j in range(FAN):
+                    if near[j] <= far and near[j] < _INF:
+                        below = -(child + j) - 1
+                        if level > 0:
+                            below = level_at[level - 1] + child + j
+                        push(keys, nodes, heap, near[j], below)
+                        heap += 1
+            if leaf < 0:
+                break
+        visited += leaves
+        if state[i] == EXACT:
+            score[i] = finish(pair, i, 0, measure, best, found)
+    return visited
