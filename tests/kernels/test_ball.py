@@ -53,11 +53,11 @@ CASES = [
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("name", "p", "radii"), CASES)
-@pytest.mark.parametrize("d", [1, 2, 3, 5, 6, 9])
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 9])
 def test_counts_agree_with_numpy(name, p, radii, d, weighted):
     weights = [0.25, 2.0, 1.0, 4.0, 0.5, 1.0, 3.0, 1.0, 0.3][:d] if weighted else None
     metric = declare(name, p, weights, d)
-    X, Q = grid(300, d, reach=3 if d > 4 else 6), grid(40, d, seed=1)
+    X, Q = grid(200, d, reach=3 if d > 4 else 6), grid(40, d, seed=1)
     index = BallIndex(X, metric.kernel)
     for r in radii:
         limits = metric.limits(r)
@@ -147,7 +147,7 @@ def tables_at_the_radius(draw):
 
 
 @given(tables_at_the_radius(), st.data())
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_adding_a_record_changes_each_count_by_whether_it_is_within_and_nothing_else(made, data):
     X, r = made
     metric = declare("euclidean", None, None, 3)

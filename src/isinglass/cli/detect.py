@@ -104,7 +104,10 @@ def detect(
             show.say(f"note: no column of {file} fits {item}")
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
+    from isinglass.kernels import jit, nearest
 
+    if not jit.is_kept(nearest.search):
+        show.say("note: the search is compiled for this machine, once; this takes some seconds")
     begin = perf_counter()
     with show.Bar() as bar:
         rows = TableBlocks(table, features, missing=missing, scale=scale, progress=bar)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import typer
@@ -36,9 +38,9 @@ def doctor(
             typer.echo(f"{name:<18} {value}")
 
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "randomgen", "cryptography",
-             "safetensors", "typer", "rich")  # fmt: skip
-_OPTIONAL = ("pandas", "polars", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "narwhals", "randomgen",
+             "cryptography", "safetensors", "typer", "rich")  # fmt: skip
+_OPTIONAL = ("pandas", "polars", "torch", "onnx", "onnxruntime")
 
 
 def _version(name: str) -> str | None:
@@ -69,8 +71,14 @@ def _memory() -> str:
 
 
 def _accelerators() -> str:
-    # Nothing runs on an accelerator yet; the packages that could drive one are named above.
-    return "none used by this version"
+    if _version("torch") is None:
+        return "none: torch is not installed; Autoencoder would use it"
+    code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+    # In a process of its own: loading torch takes seconds and memory that nothing else here needs.
+    name = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return f"{name}, for Autoencoder(device='cuda')" if name else "none that torch can use"
 
 
 def _register() -> str:

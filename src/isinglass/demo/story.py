@@ -200,10 +200,9 @@ def _score(guess: Array, truth: Array, sample: Array) -> tuple[float, float]:
 
 def _strongest(X: Array) -> set[int]:
     """The rows farthest, on the mean, from their five nearest neighbours."""
-    from sklearn.neighbors import NearestNeighbors
+    from isinglass.detect.distance import DistanceOutliers
 
-    near, _ = NearestNeighbors(n_neighbors=6, algorithm="brute").fit(X).kneighbors(X)
-    return set(np.argsort(-near[:, 1:].mean(axis=1), kind="stable")[:TOP].tolist())
+    return set(DistanceOutliers(TOP).fit(X).outliers_.tolist())
 
 
 def _scaled(X: Array, bounds: Bounds) -> Array:

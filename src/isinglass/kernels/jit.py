@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar, cast
 
 from numba import njit
@@ -19,3 +20,9 @@ def kernel(function: Function) -> Function:
     live in one file, or are touched together.
     """
     return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def is_kept(function: Callable[..., object]) -> bool:
+    """Whether machine code of a kernel is on disk already, from this or an earlier process."""
+    folder = Path(getattr(function, "_cache").cache_path)  # noqa: B009 (numba has no public name)
+    return any(folder.glob(f"*.{function.__name__}-*.nbi"))
