@@ -51,5 +51,14 @@ def spread(work: Callable[[int, int], object], n: int, *, n_jobs: int | None, st
         for start in starts:
             work(start, min(start + step, n))
         return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda start: work(start, min(start + step, n)), starts))
+    list(_pool(workers).map(lambda start: work(start, min(start + step, n)), starts))
+
+
+@functools.cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them anew takes longer than much of what they do."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="isinglass")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork takes no threads along

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.detect.space import Space, some_rows
-from isinglass.kernels import leaves, nearest, sweep
+from isinglass.detect.space import Space
+from isinglass.kernels import leaves, nearest, products
 from isinglass.threads import one_thread, spread
 
 Array = NDArray[Any]
@@ -19,11 +19,9 @@ Rows = NDArray[np.int64]
 QUERIES = 1 << 14  # searched at a time; they take memory, and the cutoff stands still meanwhile
 _LEAF_ROWS = 64
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
-_PATIENCE = 128  # leaves that queries of one leaf visit together before they pass by everything
-_BATCH = 32  # queries that visit leaves together
-_BATCH_PRODUCT = 128  # queries and rows of one matrix product: it stays in the cache
-_BLOCK = 1024
-_ROWS = 16 * _BLOCK  # rows that are made ready for products at a time
+_LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
+_BATCH = 32  # queries of one leaf that are bounded together
+_BATCH_PRODUCT = 128  # queries that are compared with everything together
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +118,14 @@ class Searcher:
         places: Rows,
         bound: NDArray[np.float32],
         n_leaves: int,
-        cutoff: float = -np.inf,
     ) -> None:
         """Better the bounds of rows of the table by the few leaves nearest to their own."""
         places = np.sort(places)
         for a in range(0, len(places), QUERIES):
             part = places[a : a + QUERIES]
             rows = self.index.order[part].astype(np.int64)
-            A, home = self.X[rows], self._leaf(part)
-            queries = nearest.Queries(*self.space.queries(A), rows, home)
-            best = np.full((len(part), self.k), np.inf)
-            score, state = np.empty(len(part)), np.empty(len(part), dtype=np.uint8)
-            self._sweep(A, queries, cutoff, n_leaves, np.empty(len(part)), best, score, state)
+            queries = nearest.Queries(*self.space.queries(self.X[rows]), rows, self._leaf(part))
+            score, _ = self._near(queries, n_leaves, self.k)
             better = np.nextafter(score.astype(np.float32), np.float32(np.inf))
             bound[part] = np.minimum(bound[part], better)
 
@@ -175,97 +169,57 @@ class Searcher:
         state: NDArray[np.uint8],
     ) -> None:  # fmt: skip
         """First the leaves close by, where most queries fall below the cutoff; then everything."""
-        known, reach = best.copy(), np.empty(len(A))
-        patience = min(_PATIENCE, self.index.n_leaves // 64 + 1)
-        self._sweep(A, queries, cutoff, patience, reach, known, score, state)
-        sure = state == nearest.EXACT
-        best[sure] = known[sure]
-        long = np.flatnonzero(state == nearest.UNDECIDED)
-        if not len(long):
-            return
+        # More leaves pay where many queries share them.
+        n_leaves = _CLOSE if len(A) > self.index.n_leaves else _LOOK
+        score[:], reach = self._near(queries, n_leaves, best.shape[1])
+        if np.isfinite(best).any():  # distances from another part of the table are known
+            reach = np.minimum(reach, np.sqrt(best[:, -1]) * self.space.scale * (1 + 1e-12))
+            score[:] = np.inf
+        state[:] = nearest.BELOW
+        long = np.flatnonzero(score >= cutoff)
         parts: list[Any] = [part[long] for part in queries]
         again, scores, reach = best[long], score[long], reach[long]
         states = np.full(len(long), nearest.EXACT, dtype=np.uint8)
-        self._sift(A[long], nearest.Queries(*parts), cutoff, reach, again, scores, states)
+        pair, few = nearest.Pair(A[long], self.X), nearest.Queries(*parts)
+        batches = np.append(np.arange(0, len(long), _BATCH_PRODUCT), len(long))
+        with one_thread():
+            spread(
+                lambda a, b: products.sift(
+                    pair, few, batches, a, b, self.index, self.measure, cutoff, reach, again,
+                    scores, states,
+                ),
+                len(batches) - 1,
+                n_jobs=self.n_jobs,
+                step=1,
+            )  # fmt: skip
         best[long], score[long], state[long] = again, scores, states
 
-    def _sweep(
-        self,
-        A: Array,
-        queries: nearest.Queries,
-        cutoff: float,
-        patience: int,
-        reach: Doubles,
-        best: Doubles,
-        score: Doubles,
-        state: NDArray[np.uint8],
-    ) -> None:
-        pair, batches = nearest.Pair(A, self.X), _same_leaf(queries.home)
-        spread(
-            lambda a, b: sweep.sweep(
-                pair, queries, batches, a, b, self.index, self.measure, cutoff, patience, reach,
-                best, score, state,
-            ),
-            len(batches) - 1,
-            n_jobs=self.n_jobs,
-            step=max(1, min(16, len(batches) // 16)),
-        )  # fmt: skip
-
-    def _sift(
-        self,
-        A: Array,
-        queries: nearest.Queries,
-        cutoff: float,
-        reach: Doubles,
-        best: Doubles,
-        score: Doubles,
-        state: NDArray[np.uint8],
-    ) -> None:
-        """Compare queries with all rows by matrix products, a block of each at a time."""
-        pair, numeric = nearest.Pair(A, self.X), self.measure.gap == 0
-        centre = self.space.stand_ins(some_rows(self.X))[:, numeric].mean(axis=0)
-        lost = 1 - (numeric.sum() + 8) * 2.0**-23  # what a sum of products may round off
-        Q = queries.Q[:, numeric] - centre
-        q_square = np.square(Q, dtype=np.float64).sum(axis=1)
-        blur = queries.blur + np.sqrt(q_square) * 2.0**-23  # of the subtraction
-        queries = queries._replace(blur=blur.astype(np.float32) * np.float32(1 + 2.0**-22))
-        Q *= -2
-        q_square *= lost
-        for first in range(0, len(self.X), _ROWS):
-            alive = np.flatnonzero(state == nearest.EXACT)
-            Y = self.space.stand_ins(self.X[first : first + _ROWS])
-            own = 0.0 if self.space.exact else _longest(Y)
-            Y = Y[:, numeric] - centre
-            square = np.einsum("ij,ij->i", Y, Y)
-            off = (own + np.sqrt(float(square.max()))) * 2.0**-23 * (1 + 2.0**-22)
-            length = np.full(len(Y) + _BLOCK, np.inf, dtype=np.float32)
-            length[: len(Y)] = square * np.float32(lost)
-
-            def work(
-                i: int, j: int, first: int = first, off: float = off, alive: Rows = alive,
-                Y: Array = Y, length: Array = length,
-            ) -> None:  # fmt: skip
-                who = alive[i:j]
-                product = np.empty((j - i, _BLOCK), dtype=np.float32)
-                for a in range(0, len(Y), _BLOCK):
-                    n = min(_BLOCK, len(Y) - a)
-                    np.matmul(Q[who], Y[a : a + n].T, out=product[:, :n])
-                    sweep.sift(
-                        product, who, length[a : a + _BLOCK], n, first + a, pair, queries,
-                        q_square, off, self.measure, cutoff, reach, best, score, state,
-                    )  # fmt: skip
-
-            with one_thread():
-                spread(work, len(alive), n_jobs=self.n_jobs, step=_BATCH_PRODUCT)
+    def _near(self, queries: nearest.Queries, n_leaves: int, k: int) -> tuple[Doubles, Doubles]:
+        """Bounds on the score and on the k-th distance from the leaves close by."""
+        batches = _close_by(queries.home, self.index.n_leaves)
+        n_leaves = min(n_leaves, self.index.n_leaves)
+        score, reach = np.empty(len(queries.Q)), np.empty(len(queries.Q))
+        with one_thread():
+            spread(
+                lambda a, b: products.near_bounds(
+                    queries, batches, a, b, self.index, self.measure, k, n_leaves, reach, score
+                ),
+                len(batches) - 1,
+                n_jobs=self.n_jobs,
+                step=max(1, min(16, len(batches) // 16)),
+            )
+        return score, reach
 
 
-def _longest(Y: NDArray[np.float32]) -> float:
-    return float(np.sqrt(np.square(Y, dtype=np.float64).sum(axis=1).max()))
+def _close_by(home: Rows, n_leaves: int) -> Rows:
+    """Where batches of queries begin, and the end: of one leaf, or of a few where queries are rare.
 
-
-def _same_leaf(home: Rows) -> Rows:
-    """Where batches of queries begin, and the end: those of one leaf, not too many."""
-    n = len(home)
-    first = np.flatnonzero(np.diff(home, prepend=home[0] - 1))
+    Leaves with neighbouring numbers are neighbours, up to 16 of them.
+    """
+    n, together = len(home), 1
+    while together < leaves.FAN and n * together < 16 * n_leaves:
+        together *= 2
+    place = home // together
+    first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
     within = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))
     return np.append(np.flatnonzero(within % _BATCH == 0), n)

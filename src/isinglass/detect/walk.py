@@ -63,16 +63,15 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     _search(table, top, places[:_FIRST], bound)  # shows whether boxes exclude anything
     searched, places = places[:_FIRST], places[_FIRST:]
     if table.unprunable:
-        for leaves, keep in ((_LOOK, 6 * n), (8 * _LOOK, 3 * n)):
-            table.refine(places, bound, leaves)
-            places = _highest(bound, places)[:keep]
+        table.refine(places, bound, _LOOK)
+        places = _highest(bound, places)
     for part in np.array_split(places[: 3 * n], 6):
         _search(table, top, part, bound)
     left = bound >= _float32_below(top.cutoff)
     left[searched] = left[places[: 3 * n]] = False
     places = np.flatnonzero(left)
     if table.unprunable:
-        table.refine(places, bound, _LOOK, top.cutoff)
+        table.refine(places, bound, _LOOK)
     places = _highest(bound, places)
     a, size = 0, max(n, 512)
     while a < len(places) and bound[places[a]] >= _float32_below(top.cutoff):

@@ -17,7 +17,7 @@ from isinglass.kernels.jit import kernel
 from isinglass.kernels.leaves import FAN
 
 MEAN, SUM, KTH = 0, 1, 2
-BELOW, UNDECIDED, EXACT = 0, 1, 2
+BELOW, EXACT = 0, 1
 _INF = np.float32(np.inf)
 _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
@@ -89,17 +89,17 @@ def waiting_room(slots, k, widest):
 
 
 @kernel
-def exact_square(A, i, X, j, measure):
+def exact_square(A, i, X, j, columns, weight, mismatch):
     """The squared distance of two rows: float64, by subtraction, in the order of the columns."""
     total = 0.0
-    for t in range(measure.columns.shape[0]):
-        c = measure.columns[t]
-        if measure.mismatch[t] > 0:
+    for t in range(columns.shape[0]):
+        c = columns[t]
+        if mismatch[t] > 0:
             if A[i, c] != X[j, c]:
-                total += measure.mismatch[t]
+                total += mismatch[t]
         else:
             step = np.float64(A[i, c]) - np.float64(X[j, c])
-            total += measure.weight[t] * (step * step)
+            total += weight[t] * (step * step)
     return total
 
 
@@ -212,11 +212,11 @@ def turn(tile, other, gap, square):
 def keep(best, value):
     """Put each value into the ascending column of `best` it belongs to, without a branch."""
     for p in range(best.shape[0]):
-        row = best[p]
-        for j in range(row.shape[0]):
-            new, old = value[j], row[j]
-            row[j] = min(new, old)
-            value[j] = max(new, old)
+        for j in range(best.shape[1]):
+            new, old = value[j], best[p, j]
+            less = new < old
+            best[p, j] = new if less else old
+            value[j] = old if less else new
 
 
 @kernel
@@ -281,14 +281,16 @@ def begin_slot(i, s, measure, best, found):
 @kernel
 def settle(pair, i, s, measure, best, found):
     """Take the float64 distances of the neighbours that may still matter; tighten the bounds."""
-    k = best.shape[1]
+    k, A, X = best.shape[1], pair.A, pair.X
+    columns, weight, mismatch = measure.columns, measure.weight, measure.mismatch
+    upper, low, row = found.upper, found.low, found.row
     for t in range(found.n[s]):
-        if found.low[s, t] <= found.upper[s, k - 1]:
-            square = exact_square(pair.A, i, pair.X, found.row[s, t], measure)
+        if low[s, t] <= upper[s, k - 1]:
+            square = exact_square(A, i, X, row[s, t], columns, weight, mismatch)
             if square < best[i, k - 1]:
                 insert(best, i, square)
     for p in range(k):
-        found.upper[s, p] = min(found.upper[s, p], np.sqrt(best[i, p]) * measure.scale * _UP)
+        upper[s, p] = min(upper[s, p], np.sqrt(best[i, p]) * measure.scale * _UP)
     found.n[s] = 0
 
 
