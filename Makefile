@@ -17,7 +17,7 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
 	@echo "make test   the test suite"
-	@echo "make setup  .venv with every extra, and .venv/bin/isinglass"
+	@echo "make setup  .venv with every extra but bench, and .venv/bin/isinglass"
 	@echo "make lint   ruff, mypy, import-linter        make check  lint + test"
 	@echo "make bench  the benchmarks                   make soak   long fault runs"
 

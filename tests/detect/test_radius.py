@@ -191,7 +191,7 @@ def test_records_of_another_width_are_refused():
     for bad in ([1.0, 2.0], [[1.0, 2.0, 3.0]], 1.0):
         with pytest.raises(ValueError, match="record must have 3 numbers"):
             found.count(bad)
-    with pytest.raises(ValueError, match="cap must be >= 1"):
+    with pytest.raises(ValueError, match="cap must be a whole number >= 1"):
         found.count([0.0, 0.0, 0.0], cap=0)
 
 

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.detect import epochs as telling
 from isinglass.detect import network, onnx_graph
-from isinglass.detect.base import Detector
+from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.percentiles import learned_scaling, scaled, shift_and_factor
 from isinglass.detect.running import RunningErrors
 from isinglass.table.scale import Scaling, declared_scaling
@@ -165,13 +165,13 @@ class Autoencoder(Detector):
         if not hasattr(self, "_weights"):
             return self._fit_first(X, epochs)
         self._check_parameters()
-        X = self._validated(X, reset=False)
+        X = self._validated(X, reset=False, dtype=NUMBERS)
         return self._train(X, epochs, self._scaling, self._weights, self._rng, first=False)
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """The mean, over columns, of the squared error of each scaled record."""
         check_is_fitted(self, "_weights")
-        X = self._validated(X, reset=False)
+        X = self._validated(X, reset=False, dtype=NUMBERS)
         return self._squared_errors(X, self._scaling, self._weights, whole=True)
 
     def export(self, path: str | Path) -> None:
@@ -196,7 +196,7 @@ class Autoencoder(Detector):
     def _fit_first(self, X: Any, epochs: int) -> Self:
         self._check_parameters()
         # One record alone would lie open in the learned bounds.
-        X = self._validated(X, reset=True, ensure_min_samples=2)
+        X = self._validated(X, reset=True, ensure_min_samples=2, dtype=NUMBERS)
         width = X.shape[1]
         if self.bounds is None:
             scaling = learned_scaling(X)
@@ -266,23 +266,6 @@ class Autoencoder(Detector):
             for i in range(0, len(X), _CHUNK)
         ]
         return np.concatenate(parts)
-
-    def _validated(self, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Array:
-        try:
-            return np.asarray(
-                validate_data(
-                    self,
-                    X,
-                    reset=reset,
-                    dtype=[np.float64, np.float32],
-                    ensure_min_samples=ensure_min_samples,
-                )
-            )
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            # scikit-learn quotes the text it met, which is a record's.
-            raise ValueError("X must hold numbers only; it has text in it") from None
 
     def _check_parameters(self) -> None:
         if self.n_hidden is not None:

@@ -7,6 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import validate_data
+
+NUMBERS = [np.float64, np.float32]  # kinds that are kept as they are; others become the first
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -17,6 +20,15 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     threshold_: float
+
+    def _validated(self, X: Any, *, reset: bool, **checks: Any) -> NDArray[Any]:
+        """`X` as scikit-learn checks it; what it says about text would quote a record."""
+        try:
+            return np.asarray(validate_data(self, X, reset=reset, **checks))
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError("X must hold numbers only; it has text in it") from None
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from the table `X`; `y` is ignored."""

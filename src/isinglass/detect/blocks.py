@@ -102,14 +102,19 @@ def strongest_in_blocks(
     """
     max_rows = _block_rows(rows, memory_limit // 2)
     n_rows, space = survey(rows, max_rows, weights, n_jobs)
+    if n_rows == 1:
+        return Strongest(1, np.zeros(1, dtype=np.int64), np.zeros(1)), 1
     k = min(k, n_rows - 1)
     bounds = np.empty(n_rows, dtype=np.float32)
     first = 0
     for block in rows.blocks(max_rows):
         progress("bounding", first, n_rows)
+        if first + len(block) > n_rows:
+            break
         table = Searcher(block, space, k, kind, n_jobs=n_jobs, first_row=first)
-        bounds[first + table.index.order] = table.bounds()
+        bounds[first : first + len(block)][table.index.order] = table.bounds()
         first += len(block)
+        del table, block  # before the next is read
     if first != n_rows:
         raise TableError(f"{rows.name} changed while it was read")
     top = Strongest(min(n, n_rows))
@@ -165,6 +170,7 @@ def _carry(
         best[alive], scores[alive] = part, found.scores
         alive = alive[found.done]
         first += len(block)
+        del table, block
     done = np.zeros(len(places), dtype=bool)
     done[alive] = True
     return Found(places, scores, done)

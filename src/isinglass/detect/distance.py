@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from isinglass.detect.base import Detector
+from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.blocks import Blocks, gather, row_bytes, strongest_in_blocks
 from isinglass.detect.searcher import Searcher
 from isinglass.detect.space import Space, ranges, refuse_unbounded, some_rows, space_of
@@ -25,6 +25,7 @@ Rows = NDArray[np.int64]
 
 SCORES = {"mean": nearest.MEAN, "sum": nearest.SUM, "kth": nearest.KTH}
 _PART = 1 << 14  # rows scored at a time
+_MOST_CODES = 1 << 24  # whole numbers that float32 tells apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class DistanceOutliers(Detector):
         furthest of them.
     weights : a factor for each column's squared differences, 1 by default; for a discrete column,
         what a mismatch adds to the squared distance. A column of weight 0 is ignored.
-    discrete : columns, by position or name, whose values are only equal or different.
+    discrete : columns, by position or name, whose values are only equal or different. Text is
+        understood in files; arrays and frames hold numbers.
     memory_limit : bytes. A file whose rows would need more is read in blocks, as often as
         necessary. None: all rows are read at once.
     n_jobs : threads; None means all cores.
@@ -72,6 +74,8 @@ class DistanceOutliers(Detector):
     outliers_ : row numbers from 0, strongest first.
     outlier_scores_ : their scores.
     cutoff_ : the score of the weakest of them; `predict` calls a row an outlier from there on.
+
+    A fitted detector refers to the table it was given, and does not copy it where it need not.
 
     References
     ----------
@@ -108,16 +112,27 @@ class DistanceOutliers(Detector):
         if isinstance(X, str | Path):
             from isinglass.detect.reading import read_blocks
 
-            return self.fit_blocks(read_blocks(X, discrete=self._names()))
+            rows = read_blocks(X, discrete=self._names())
+            weights = self._weights(len(rows.names))
+            if weights is not None:
+                weights = weights[rows.places]  # which are given in the file's order
+            return self._fit_blocks(rows, weights, quiet)
         X = self._checked(X, reset=True)
         discrete = self._positions()
+        if discrete:
+            refuse_unbounded(*ranges(X, self.n_jobs), "Input X")  # codes would hide it
         self._categories = {c: np.unique(X[:, c]) for c in discrete}
+        if any(len(known) >= _MOST_CODES for known in self._categories.values()):
+            raise ValueError(f"discrete columns must have fewer than {_MOST_CODES:,} values")
         X = self._encoded(X)
-        return self._fit_rows(X, discrete, "Input X", quiet)
+        return self._fit_rows(X, discrete, self._weights(X.shape[1]), "Input X", quiet)
 
     def fit_blocks(self, rows: Blocks, *, progress: Progress = quiet) -> Self:
         """`fit` on rows that are read in blocks; within `memory_limit`, all at once."""
         self._check_settings()
+        return self._fit_blocks(rows, self._weights(len(rows.names)), progress)
+
+    def _fit_blocks(self, rows: Blocks, weights: Doubles | None, progress: Progress) -> Self:
         self._categories = None if rows.discrete else {}
         width = len(rows.names)
         self.feature_names_in_ = np.array(rows.names, dtype=object)
@@ -129,14 +144,13 @@ class DistanceOutliers(Detector):
         if X is not None:
             if not len(X):
                 raise TableError(f"{rows.name} has no rows")
-            self._fit_rows(X, rows.discrete, rows.name, progress)
+            self._fit_rows(X, rows.discrete, weights, rows.name, progress)
         else:
             assert limit is not None
-            weights = self._weights(width)
             top, n_rows = strongest_in_blocks(
                 rows,
-                self.n_outliers,
-                self.n_neighbors,
+                int(self.n_outliers),
+                int(self.n_neighbors),
                 SCORES[self.score_by],
                 memory_limit=limit,
                 weights=weights,
@@ -148,11 +162,19 @@ class DistanceOutliers(Detector):
         self.outliers_ = rows.row_numbers(self.outliers_)
         return self
 
-    def _fit_rows(self, X: Array, discrete: Sequence[int], name: str, progress: Progress) -> Self:
-        k = min(self.n_neighbors, len(X) - 1)
+    def _fit_rows(
+        self,
+        X: Array,
+        discrete: Sequence[int],
+        weights: Doubles | None,
+        name: str,
+        progress: Progress,
+    ) -> Self:
+        self._k = int(self.n_neighbors)
+        k = min(self._k, len(X) - 1)
         table = Searcher(
             X,
-            self._space(X, discrete, name),
+            self._space(X, discrete, weights, name),
             max(k, 1),
             SCORES[self.score_by],
             n_jobs=self.n_jobs,
@@ -160,7 +182,7 @@ class DistanceOutliers(Detector):
         if k == 0:
             top = Strongest(1, np.zeros(1, dtype=np.int64), np.zeros(1))
         else:
-            top = strongest(table, self.n_outliers, progress=progress)
+            top = strongest(table, int(self.n_outliers), progress=progress)
         self._table = table
         self._keep(top, len(X))
         return self
@@ -220,7 +242,7 @@ class DistanceOutliers(Detector):
     def _unknown(self, X: Array) -> Doubles:
         """No neighbour found yet; a new row has one more to find than a row of the table."""
         assert self._table is not None
-        return np.full((len(X), min(self.n_neighbors, len(self._table.X))), np.inf)
+        return np.full((len(X), min(self._k, len(self._table.X))), np.inf)
 
     def _searchable(self) -> Searcher:
         check_is_fitted(self)
@@ -231,22 +253,18 @@ class DistanceOutliers(Detector):
             )
         return self._table
 
-    def _space(self, X: Array, discrete: Sequence[int], name: str) -> Space:
+    def _space(
+        self, X: Array, discrete: Sequence[int], weights: Doubles | None, name: str
+    ) -> Space:
         low, high = ranges(X, self.n_jobs)
         refuse_unbounded(low, high, name)
-        weights = self._weights(X.shape[1])
         return space_of(low, high, some_rows(X), weights=weights, discrete=discrete)
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=reset is False,
+        # What is not finite shows when the columns' ranges are taken, which spares a pass.
+        return self._validated(
+            X, reset=reset, dtype=NUMBERS, order="C", ensure_all_finite=not reset
         )
-        return np.asarray(X)
 
     def _encoded(self, X: Array) -> Array:
         """Values of discrete columns as codes; -1 for one that the fitted table does not have."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass.detect.base import Detector
 from isinglass.detect.metric import Metric, declare
@@ -110,7 +111,7 @@ class RadiusOutliers(Detector):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Index the table `X` and count the neighbours of all its rows; `y` is ignored."""
-        table: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, order="C")
+        table: NDArray[np.float64] = self._validated(X, reset=True, dtype=np.float64, order="C")
         beta = self._checked_beta(len(table))
         cap = _checked_cap(self.cap, beta)
         metric = declare(self.metric, self.p, self.weights, table.shape[1])
@@ -162,9 +163,7 @@ class RadiusOutliers(Detector):
         A row need not be in the table; where it is, it counts itself, as in `counts_`.
         """
         check_is_fitted(self, "counts_")
-        records: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, order="C", reset=False
-        )
+        records = self._validated(X, reset=False, dtype=np.float64, order="C")
         return self._index.counts(records, self._limits, self._cap)
 
     def anomaly_score(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -180,8 +179,8 @@ class RadiusOutliers(Detector):
             check_is_fitted(self, "counts_")
         if cap is None:
             cap = self._cap
-        elif cap < 1:
-            raise ValueError(f"cap must be >= 1, got {cap}")
+        elif not (isinstance(cap, int | np.integer) and cap >= 1):
+            raise ValueError(f"cap must be a whole number >= 1, got {cap}")
         found = self._index.count(self._record(record), self._limits, int(cap))
         if found < 0:
             raise ValueError("record must hold finite numbers only")
@@ -204,7 +203,10 @@ class RadiusOutliers(Detector):
         return self
 
     def _record(self, record: ArrayLike) -> NDArray[np.float64]:
-        found = np.array(record, dtype=np.float64, order="C")
+        try:
+            found = np.array(record, dtype=np.float64, order="C")
+        except (ValueError, TypeError):  # whose words would quote the record
+            raise ValueError("record must hold finite numbers only") from None
         if found.shape != (self.n_features_in_,):
             raise ValueError(
                 f"record must have {self.n_features_in_} numbers in one dimension, "
@@ -222,6 +224,7 @@ class RadiusOutliers(Detector):
 def _checked_cap(cap: Any, beta: int) -> int:
     if cap is None:
         return UNCAPPED
-    if int(cap) != cap or cap <= beta:
+    whole = isinstance(cap, Real) and math.isfinite(cap) and math.floor(cap) == cap
+    if not (whole and cap > beta):
         raise ValueError(f"cap must be a whole number > beta, which is {beta}, got {cap}")
     return int(cap)

@@ -134,6 +134,8 @@ class TableBlocks:
         self.discrete = list(range(len(features.numeric), len(self.names)))
         self.dtype: type[np.floating[Any]] = number_type(table, Columns(features.numeric))
         self.n_rows: int | None = None if missing == "drop" else table.n_rows
+        order = [name for name in table.schema.names if name in self.names]
+        self.places = [order.index(name) for name in self.names]  # among the file's features
         self._table = table
         self._features = features
         self._missing = missing

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.detect.space import Space
-from isinglass.kernels import leaves, nearest, products
+from isinglass.kernels import brute, leaves, nearest, products
 from isinglass.threads import one_thread, spread
 
 Array = NDArray[Any]
@@ -17,7 +17,8 @@ Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 QUERIES = 1 << 14  # searched at a time; they take memory, and the cutoff stands still meanwhile
-_LEAF_ROWS = 64
+_LEAF_ROWS, _LEAF_ROWS_AT_MOST = 64, 512
+_MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are taken
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
 _LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
 _BATCH = 32  # queries of one leaf that are bounded together
@@ -46,12 +47,14 @@ class Searcher:
         n_jobs: int | None = None,
         first_row: int = 0,
     ) -> None:
+        if len(X) >= 1 << 31:
+            raise ValueError(f"a table must have fewer than 2^31 rows in memory, got {len(X):,}")
         self.X, self.space, self.k, self.n_jobs = X, space, k, n_jobs
         self.first_row = first_row  # where the table begins in a larger one
         self.index = leaves.build(
             space.stand_ins(X, n_jobs=n_jobs),
             X,
-            leaf_rows=max(_LEAF_ROWS, 2 * k),
+            leaf_rows=max(_LEAF_ROWS, min(2 * k, _LEAF_ROWS_AT_MOST)),
             k=k,
             exact=space.exact,
             n_jobs=n_jobs,
@@ -70,7 +73,9 @@ class Searcher:
 
     def bounds(self) -> NDArray[np.float32]:
         """A score each row cannot exceed, in the index's order."""
-        bound = np.empty(len(self.X), dtype=np.float32)
+        bound = np.full(len(self.X), np.inf, dtype=np.float32)
+        if self._takes_all(self.k):
+            return bound
         index, measure = self.index, self.measure
         spread(
             lambda a, b: nearest.leaf_bounds(index, a, b, measure, self.k, bound),
@@ -110,6 +115,10 @@ class Searcher:
         score[order], done[order] = found.scores, found.done
         return Found(skip, score, done)
 
+    def _takes_all(self, k: int) -> bool:
+        """Whether so many neighbours count that looking for them saves nothing."""
+        return k > _LEAF_ROWS_AT_MOST // 2 and k > _MANY_NEIGHBORS * len(self.X)
+
     def _leaf(self, places: Rows) -> Rows:
         return np.searchsorted(self.index.start, places, side="right") - 1
 
@@ -126,7 +135,8 @@ class Searcher:
             rows = self.index.order[part].astype(np.int64)
             queries = nearest.Queries(*self.space.queries(self.X[rows]), rows, self._leaf(part))
             score, _ = self._near(queries, n_leaves, self.k)
-            better = np.nextafter(score.astype(np.float32), np.float32(np.inf))
+            with np.errstate(over="ignore"):
+                better = np.nextafter(score.astype(np.float32), np.float32(np.inf))
             bound[part] = np.minimum(bound[part], better)
 
     def search(
@@ -143,7 +153,17 @@ class Searcher:
             return Found(skip, np.empty(0), np.empty(0, dtype=bool))
         queries = nearest.Queries(*self.space.queries(A), skip - self.first_row, home)
         score, state = np.empty(n), np.empty(n, dtype=np.uint8)
-        if not self.unprunable:
+        if self._takes_all(best.shape[1]):
+            pair = nearest.Pair(A, self.X)
+            spread(
+                lambda a, b: brute.all_rows(
+                    pair, queries.skip, a, b, self.measure, best, score, state
+                ),
+                n,
+                n_jobs=self.n_jobs,
+                step=16,
+            )
+        elif not self.unprunable:
             self._search_alone(A, queries, cutoff, best, score, state)
         else:
             self._search_together(A, queries, cutoff, best, score, state)

@@ -17,8 +17,9 @@ Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
 _LARGEST = 1e150  # the square of anything beyond may overflow
+_SMALLEST = 1e-140  # the square of anything below may underflow
 _ROWS = 1 << 14
-_FAR = 1e17  # stand-ins end here, so that their squares stay finite in float32
+_FAR = 1e15  # stand-ins end here, so that their squares stay finite in float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,12 @@ class Space:
         """float32 rows of the live columns; `X` itself where nothing need be changed."""
         columns = self.columns[self.live]
         all_of_them = len(columns) == X.shape[1]
-        if self.exact and all_of_them and X.flags.c_contiguous and np.all(self.factor == 1):
+        as_they_are = self._exact_for(X) and np.all(self.factor == 1)
+        if as_they_are and all_of_them and X.flags.c_contiguous:
             return X
         Y = np.empty((len(X), len(columns)), dtype=np.float32)
         centre, factor = self.centre[self.live], self.factor[self.live]
-        if self.exact:
+        if self._exact_for(X):
             centre, factor = centre.astype(np.float32), factor.astype(np.float32)
 
         def part(a: int, b: int) -> None:
@@ -68,11 +70,15 @@ class Space:
         spread(part, len(X), n_jobs=n_jobs, step=_ROWS)
         return Y
 
+    def _exact_for(self, X: Array) -> bool:
+        """Whether stand-ins of `X` are not rounded; those of float64 rows are."""
+        return self.exact and X.dtype == np.float32
+
     def queries(self, X: Array) -> tuple[Floats, Floats, Floats]:
         """Stand-ins of other rows; how far off each may be; what columns that are not live add."""
-        Y = self.stand_ins(X)
+        Y = np.clip(self.stand_ins(X), -_FAR, _FAR)  # so that no square becomes infinite
         blur = np.zeros(len(X))
-        if not self.exact:
+        if not self._exact_for(X):
             blur = np.sqrt(np.square(Y, dtype=np.float64).sum(axis=1)) * 2.0**-23
         offset = np.zeros(len(X))
         for t in np.flatnonzero(~self.live):
@@ -109,11 +115,14 @@ def space_of(
         live[np.argmax(weight > 0)] = True
     root = np.sqrt(weight)
     widest = float(np.where(coded, root, (high - low) * root)[live].max(initial=0.0))
+    if 0 < widest < _SMALLEST:
+        raise ValueError(f"columns must differ by {_SMALLEST:g} or more, got less; scale them")
     scale = 1.0
     if widest and not 2.0**-20 <= widest <= 2.0**40:
         scale = float(2.0 ** -np.frexp(widest)[1])
     plain = bool(np.all(weight[live & ~coded] == 1))
-    exact = sample.dtype == np.float32 and scale == 1.0 and plain
+    small = bool(np.all(np.maximum(np.abs(low), np.abs(high))[live] < _FAR))
+    exact = sample.dtype == np.float32 and scale == 1.0 and plain and small
     with np.errstate(divide="ignore"):
         spacing = 2.0 ** np.floor(np.log2(root * scale / np.maximum(high - low, 1.0)))
     centre = low.copy()  # the value itself where all rows agree

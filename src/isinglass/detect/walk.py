@@ -65,7 +65,7 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     if table.unprunable:
         table.refine(places, bound, _LOOK)
         places = _highest(bound, places)
-    for part in np.array_split(places[: 3 * n], 6):
+    for part in np.array_split(places[: 3 * n], 6 if table.unprunable else 3):
         _search(table, top, part, bound)
     left = bound >= _float32_below(top.cutoff)
     left[searched] = left[places[: 3 * n]] = False
@@ -73,7 +73,7 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     if table.unprunable:
         table.refine(places, bound, _LOOK)
     places = _highest(bound, places)
-    a, size = 0, max(n, 512)
+    a, size = 0, max(2 * n, 1024)
     while a < len(places) and bound[places[a]] >= _float32_below(top.cutoff):
         progress("searching", a, len(places))
         _search(table, top, places[a : a + size], bound)
@@ -105,4 +105,5 @@ def _largest(values: Array, n: int) -> Rows:
 
 
 def _float32_below(value: float) -> np.float32:
-    return np.float32(np.nextafter(np.float32(value), np.float32(-np.inf)))
+    with np.errstate(over="ignore"):
+        return np.float32(np.nextafter(np.float32(value), np.float32(-np.inf)))

@@ -5,7 +5,8 @@ the absolute difference; the root, where the metric has one, is settled beforeha
 that sums are compared with. Limits come as a triple: a box whose farthest sum is at most the first
 lies inside the ball, one whose nearest sum passes the third lies outside, and a record is within
 where its sum is at most the second. Rounding never turns such a sum around (subtraction, product
-and addition are monotone), so boxes and records agree even without the room the triple leaves.
+and addition are monotone); powers and quotients are not so well behaved, which is what the room
+in the triple is for.
 """
 
 from __future__ import annotations

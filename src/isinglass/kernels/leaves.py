@@ -283,7 +283,7 @@ def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, 
             tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, (w + 15) // 16 * 16))
             box = boxes[leaf // FAN, :, :, leaf % FAN]
             point = write_tile(near, index[a : a + w], tile, box)
-            if not exact:
+            if not exact and w > 0:
                 blur[leaf] = widen(near, index[a : a + w], box)
             if point and w > k and identical(X, order[start[leaf] : start[leaf + 1]]):
                 if kept >= 0 and same(X, order[start[kept]], order[start[leaf]]):

@@ -23,6 +23,7 @@ _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
 _UP = 1 + 1e-12  # more than float64 can round in a few steps
 _UP32 = 1 + 2.0**-22  # the same for a step in float32
+_LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
 _WAITING = 256  # neighbours that wait for their float64 distance
 
 
@@ -186,7 +187,7 @@ def leaf_bounds(index, begin, end, measure, k, bound):
             total = 0.0
             for p in range(0 if kind != KTH else k - 1, k):
                 total += np.sqrt(np.float64(best[p, j])) * measure.slack + margin
-            bound[at + j] = total * shrink * _UP32
+            bound[at + j] = total * shrink * _UP32 + _LEAST
 
 
 @kernel
@@ -377,7 +378,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                 if score[i] < cutoff:
                     state[i] = BELOW
                     break
-            far = (upper[0, k - 1] * slack) ** 2
+            far = ((upper[0, k - 1] + measure.dust) * slack) ** 2
             leaf = -1
             while heap > 0 and keys[0] <= far:
                 node = nodes[0]
@@ -394,7 +395,8 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                 box_squares(low, high, boxes, node, gap, near)
                 child = (node - level_at[level]) * FAN
                 for j in range(FAN):
-                    if near[j] <= far and near[j] < _INF:
+                    # An empty box is at no distance: it fills a group, or holds only copies.
+                    if near[j] <= far and boxes[node, 0, 0, j] < _INF:
                         below = -(child + j) - 1
                         if level > 0:
                             below = level_at[level - 1] + child + j

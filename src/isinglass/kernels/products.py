@@ -261,6 +261,11 @@ def sift(pair, queries, batches, begin, end, index, measure, cutoff, reach, best
             if 4 * alive < 3 * who.shape[0]:
                 who = who[state[who] == EXACT]
                 turned, length = from_middle(Q, who, middle, numeric)
+        for i in range(first, last):
+            if state[i] == EXACT:
+                for p in range(k):
+                    ascending[0, p] = np.sqrt(best[i, p])
+                score[i] = score_of(ascending, 0, kind)
 
 
 @kernel
