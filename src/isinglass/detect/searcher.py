@@ -16,7 +16,7 @@ Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-QUERIES = 1 << 14  # searched at a time; they take memory, and the cutoff stands still meanwhile
+QUERIES = 1 << 15  # searched at a time; they take memory, and the cutoff stands still meanwhile
 _LEAF_ROWS, _LEAF_ROWS_AT_MOST = 64, 512
 _MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are taken
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together

@@ -24,6 +24,7 @@ _DUST = 1e-18
 _UP = 1 + 1e-12  # more than float64 can round in a few steps
 _UP32 = 1 + 2.0**-22  # the same for a step in float32
 _LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
+_AT_HOME = 4  # leaves of its own group that a query visits before it looks elsewhere
 _WAITING = 256  # neighbours that wait for their float64 distance
 
 
@@ -352,43 +353,57 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
     found = waiting_room(1, k, index.widest)
     upper, row, low_end, n = found.upper, found.row, found.low, found.n
     start, tiles, tile_at, order = index.start, index.tiles, index.tile_at, index.order
-    Q, blur = queries.Q, index.blur
+    Q, blur, q_blur, dust = queries.Q, index.blur, queries.blur, measure.dust
     visited = 0
     for i in range(begin, end):
         begin_slot(i, 0, measure, best, found)
         skip, home, offset = queries.skip[i], queries.home[i], queries.offset[i]
+        opened = home // FAN if home >= 0 else -1
         for c in range(width):
             q = Q[i, c]
-            rounding = abs(q) * _ROUNDING if queries.blur[i] > 0 else np.float32(0)
+            rounding = abs(q) * _ROUNDING if q_blur[i] > 0 else np.float32(0)
             low[c], high[c] = q - rounding, q + rounding
         state[i] = EXACT
         leaves, leaf = 0, home
-        # Node n >= 0 is box group n, -l - 1 is leaf l; the heap begins with the root.
-        keys[0], nodes[0], heap = np.float32(0), level_at[root], 1
+        # Node n >= 0 is box group n, -l - 1 is leaf l. A query at home looks at the leaves of its
+        # own group first: most are given up there. Then the heap gets the root.
+        heap, from_root = 0, home < 0
+        if from_root:
+            keys[0], nodes[0], heap = np.float32(0), level_at[root], 1
         while True:
             if leaf >= 0:
                 w = start[leaf + 1] - start[leaf]
                 if n[0] + w > row.shape[1]:
                     settle(pair, i, 0, measure, best, found)
                 scan(Q, i, offset, tiles, tile_at[leaf], (w + 15) // 16 * 16, gap, square)
-                margin = queries.blur[i] + blur[leaf] + measure.dust
+                margin = q_blur[i] + blur[leaf] + dust
                 visit(square, order, start[leaf], w, skip, margin, slack, 0, upper, row, low_end, n)
                 score[i] = score_of(upper, 0, kind) / scale * _UP
                 leaves += 1
                 if score[i] < cutoff:
                     state[i] = BELOW
                     break
-            far = ((upper[0, k - 1] + measure.dust) * slack) ** 2
+            far = ((upper[0, k - 1] + dust) * slack) ** 2
+            if leaf == home and not from_root:
+                box_squares(low, high, boxes, home // FAN, gap, near)
+                for j in range(FAN):
+                    other = home // FAN * FAN + j
+                    if near[j] <= far and boxes[home // FAN, 0, 0, j] < _INF and other != home:
+                        push(keys, nodes, heap, near[j], -other - 1)
+                        heap += 1
+            if not from_root and (leaves > _AT_HOME or heap == 0 or keys[0] > far):
+                push(keys, nodes, heap, np.float32(0), level_at[root])
+                heap, from_root = heap + 1, True
             leaf = -1
             while heap > 0 and keys[0] <= far:
                 node = nodes[0]
                 heap -= 1
                 drop_first(keys, nodes, heap)
                 if node < 0:
-                    if -node - 1 == home:
-                        continue
                     leaf = -node - 1
                     break
+                if node == opened:
+                    continue
                 level = root
                 while node < level_at[level]:
                     level -= 1
