@@ -146,7 +146,7 @@ def main() -> None:
     """Measure, print, and write docs/benchmarks/archive.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="fewer for a try")
-    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--limit", type=float, default=240.0, help="seconds for a peer on 1M rows")
     parser.add_argument("--csv", type=Path, default=RESULTS, help="the results file")
     parser.add_argument("--peers-csv", type=Path, default=outliers.RESULTS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.kernels.extent import extent
 from isinglass.kernels.nearest import slack_of
 from isinglass.threads import spread
 
@@ -151,17 +152,19 @@ def some_rows(X: Array) -> Array:
 
 
 def ranges(X: Array, n_jobs: int | None = None) -> tuple[Doubles, Doubles]:
-    """Smallest and largest value of every column, read once; NaN where a column has one."""
-    parts = -(-len(X) // _ROWS)
-    low = np.empty((parts, X.shape[1]))
-    high = np.empty((parts, X.shape[1]))
+    """Smallest and largest value of every column, read once; NaN where one is not finite."""
+    parts, width = -(-len(X) // _ROWS), X.shape[1]
+    low = np.full((parts, width), np.inf, dtype=X.dtype)
+    high = np.full((parts, width), -np.inf, dtype=X.dtype)
+    nothing = np.zeros((parts, width), dtype=X.dtype)
 
     def look(a: int, b: int) -> None:
-        low[a // _ROWS] = X[a:b].min(axis=0)
-        high[a // _ROWS] = X[a:b].max(axis=0)
+        part = a // _ROWS
+        extent(X[a:b], low[part], high[part], nothing[part])
 
     spread(look, len(X), n_jobs=n_jobs, step=_ROWS)
-    return low.min(axis=0), high.max(axis=0)
+    spoilt = nothing.sum(axis=0).astype(np.float64)
+    return low.min(axis=0) + spoilt, high.max(axis=0) + spoilt
 
 
 def refuse_unbounded(low: Doubles, high: Doubles, name: str) -> None:
