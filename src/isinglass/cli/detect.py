@@ -78,6 +78,7 @@ def detect(
     from time import perf_counter
 
     from isinglass.cli import show
+    from isinglass.cli.columns import split_names
     from isinglass.detect.reading import TableBlocks, choose_features, is_pattern, matching
     from isinglass.errors import TableError
     from isinglass.table.memory import available_bytes
@@ -93,9 +94,9 @@ def detect(
 
     table = open_table(file, encoding=encoding, delimiter=delimiter)
     names = table.schema.names
-    left_out = _split(exclude, names)
+    left_out = split_names(exclude, names)
     features = choose_features(
-        table, discrete=_split(discrete, names), exclude=left_out, label=label
+        table, discrete=split_names(discrete, names), exclude=left_out, label=label
     )
     columns = [*features.numeric, *features.discrete]
     factors = _weights(weights, columns, table.name)
@@ -243,14 +244,6 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
     refuse_unwritable(out, force=force)
     if any(p.exists() and out.exists() and os.path.samefile(p, out) for p in read):
         raise ValueError(f"-o must not be a file that is read, got {out}")
-
-
-def _split(given: Sequence[str], names: Sequence[str]) -> list[str]:
-    """`a,b` means two columns, unless the file has one of that very name."""
-    parts = []
-    for item in given:
-        parts += [item] if item in names else [p for p in item.split(",") if p]
-    return parts
 
 
 def _bytes(text: str) -> int:

@@ -72,6 +72,7 @@ def release(
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
     from isinglass.cli import show
+    from isinglass.cli.columns import split_names
     from isinglass.cli.methods import name_of, perturbation_for
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import write_release
@@ -103,9 +104,9 @@ def release(
             key=key,
             use_key=use_key,
             passphrase=_passphrase(lock, passphrase_file, new=use_key is None),
-            keep=_split(keep, names),
-            drop=_split(drop, names),
-            one_hot=_split(one_hot, names),
+            keep=split_names(keep, names),
+            drop=split_names(drop, names),
+            one_hot=split_names(one_hot, names),
             bounds=None if bounds is None else read_bounds(bounds),
             clip=clip,
             missing=missing,
@@ -141,14 +142,6 @@ def release(
     if written.public_file is not None:
         typer.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
     typer.echo(f"promise  {written.promise.sentence()}")
-
-
-def _split(given: list[str], names: set[str]) -> list[str]:
-    """`a,b` means two columns, unless the table has one of that very name."""
-    parts = []
-    for item in given:
-        parts += [item] if item in names else [p for p in item.split(",") if p]
-    return parts
 
 
 def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> set[str]:

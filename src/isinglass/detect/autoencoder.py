@@ -18,6 +18,7 @@ from isinglass.detect import network, onnx_graph
 from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.percentiles import learned_scaling, scaled, shift_and_factor
 from isinglass.detect.running import RunningErrors
+from isinglass.progress import Progress
 from isinglass.table.scale import Scaling, declared_scaling
 
 Array = NDArray[Any]
@@ -130,7 +131,7 @@ class Autoencoder(Detector):
         bounds: Any = None,
         device: str | None = None,
         random_state: chance.RandomState = None,
-        progress: bool | telling.Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> None:
         self.n_hidden = n_hidden
         self.max_epochs = max_epochs

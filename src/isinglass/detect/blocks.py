@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from isinglass.detect.searcher import Doubles, Found, Rows, Searcher
 from isinglass.detect.space import Space, ranges, refuse_unbounded, some_rows, space_of
-from isinglass.detect.walk import Progress, Strongest, quiet
+from isinglass.detect.walk import Strongest, largest
 from isinglass.errors import TableError
+from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
 
@@ -126,9 +127,7 @@ def strongest_in_blocks(
         places = places[top.may_hold(places, bounds[places])]
         if not len(places):
             return top, n_rows
-        if len(places) > size:
-            high = np.argpartition(bounds[places], len(places) - size)[len(places) - size :]
-            places = np.sort(places[high])
+        places = np.sort(places[largest(bounds[places], size)])
         left[places] = False
         found = _carry(rows, places, space, k, kind, top.cutoff, max_rows, n_jobs, progress)
         top.add(found.rows[found.done], found.scores[found.done])

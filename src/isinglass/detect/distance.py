@@ -15,9 +15,10 @@ from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.blocks import Blocks, gather, row_bytes, strongest_in_blocks
 from isinglass.detect.searcher import Searcher
 from isinglass.detect.space import Space, ranges, refuse_unbounded, some_rows, space_of
-from isinglass.detect.walk import Progress, Strongest, quiet, strongest
+from isinglass.detect.walk import Strongest, strongest
 from isinglass.errors import TableError
 from isinglass.kernels import nearest
+from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]

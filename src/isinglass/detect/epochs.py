@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from isinglass.detect.network import Report
-
-#: Called with a stage, the epoch and the most epochs there will be.
-Progress = Callable[[str, int, int | None], None]
+from isinglass.progress import Progress
 
 
 @contextlib.contextmanager

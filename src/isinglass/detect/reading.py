@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
+from isinglass.progress import Progress, quiet
 from isinglass.table.ahead import one_ahead
-from isinglass.table.columns import Columns, is_numeric, number_type
+from isinglass.table.columns import Columns, is_numeric, listed, number_type
 from isinglass.table.median import medians
-from isinglass.table.prepare import MISSING, all_finite
+from isinglass.table.prepare import MISSING, all_finite, plain_numbers
 from isinglass.table.read import Table, open_table
 from isinglass.table.scale import per_column
 from isinglass.table.survey import Surveyor
@@ -24,7 +25,6 @@ from isinglass.table.survey import Surveyor
 Array = NDArray[Any]
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Progress = Callable[[str, int, int | None], None]
 
 MOST_VALUES = 1 << 20  # of a discrete column; more are names, and every row has its own
 _STRIP = 1 << 12  # rows turned at a time, so that they stay in cache
@@ -56,16 +56,16 @@ def choose_features(
     unknown = [name for name in dict.fromkeys([*discrete, *sorted(out)]) if name not in names]
     if unknown:
         raise TableError(
-            f"{table.name} has no column named {_list(unknown)}; it has {_list(names)}"
+            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
         )
     both = [name for name in names if name in out and name in discrete]
     if both:
-        raise TableError(f"column {_list(both)} cannot be both discrete and left out")
+        raise TableError(f"column {listed(both)} cannot be both discrete and left out")
     rest = [name for name in names if name not in out and name not in discrete]
     text = [name for name in rest if not is_numeric(table.schema.field(name).type)]
     if text:
         raise TableError(
-            f"{table.name} has columns that are not numbers: {_list(text)}; compare them by "
+            f"{table.name} has columns that are not numbers: {listed(text)}; compare them by "
             "equality with --discrete, or leave them out with --exclude"
         )
     if not rest and not discrete:
@@ -81,15 +81,6 @@ def is_pattern(item: str) -> bool:
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
     """The names a shell-style pattern fits, upper and lower case told apart."""
     return [name for name in names if fnmatchcase(name, pattern)]
-
-
-def _list(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _quiet(stage: str, done: int, total: int | None) -> None:
-    """No progress bar."""
 
 
 def read_blocks(
@@ -125,7 +116,7 @@ class TableBlocks:
         *,
         missing: str = "error",
         scale: bool = False,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> None:
         if missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
@@ -219,7 +210,7 @@ class TableBlocks:
         for batch in self._table.batches(numeric, discrete):
             if batch.num_rows == 0:
                 continue
-            numbers = [_numbers(batch.column(j)) for j in range(len(numeric))]
+            numbers = [plain_numbers(batch.column(j)) for j in range(len(numeric))]
             codes = [
                 known.of(batch.column(len(numeric) + i)) for i, known in enumerate(self._codes)
             ]
@@ -251,7 +242,7 @@ class TableBlocks:
             empty = [n for n, m in zip(names, middle[holes], strict=True) if np.isnan(m)]
             if empty:
                 raise TableError(
-                    f"{self.name} has columns without a single value: {_list(empty)}; leave them "
+                    f"{self.name} has columns without a single value: {listed(empty)}; leave them "
                     "out with --exclude"
                 )
         return middle
@@ -376,7 +367,7 @@ def count_marked(table: Table, column: str, rows: Rows) -> tuple[int, int] | Non
     first = found = total = 0
     try:
         for batch in table.batches([column]):
-            values = _numbers(batch.column(0))
+            values = plain_numbers(batch.column(0))
             if not np.isin(values, (0, 1)).all():
                 return None
             a, b = np.searchsorted(rows, [first, first + len(values)])
@@ -386,12 +377,6 @@ def count_marked(table: Table, column: str, rows: Rows) -> tuple[int, int] | Non
     except TableError:  # it begins like numbers and is not
         return None
     return found, total
-
-
-def _numbers(column: pa.Array) -> Array:
-    if not pa.types.is_floating(column.type):
-        column = column.cast(pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _by_rows(columns: Sequence[Array], dtype: Any) -> Array:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.detect.searcher import QUERIES, Doubles, Rows, Searcher
+from isinglass.detect.searcher import LOOK, QUERIES, Doubles, Rows, Searcher
+from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
-Progress = Callable[[str, int, int | None], None]
 
 _FIRST = 32  # queries of the first round, which has no cutoff yet
-_LOOK = 8  # leaves that better a bound
-
-
-def quiet(stage: str, done: int, total: int | None) -> None:
-    """No progress bar."""
 
 
 @dataclass(slots=True)
@@ -59,11 +53,11 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     """
     top = Strongest(min(n, len(table.X)))
     bound = table.bounds()
-    places = _highest(bound, _largest(bound, 16 * n))
+    places = _highest(bound, largest(bound, 16 * n))
     _search(table, top, places[:_FIRST], bound)  # shows whether boxes exclude anything
     searched, places = places[:_FIRST], places[_FIRST:]
     if table.unprunable:
-        table.refine(places, bound, _LOOK)
+        table.refine(places, bound, LOOK)
         places = _highest(bound, places)
     for part in np.array_split(places[: 3 * n], 6 if table.unprunable else 3):
         _search(table, top, part, bound)
@@ -71,7 +65,7 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     left[searched] = left[places[: 3 * n]] = False
     places = np.flatnonzero(left)
     if table.unprunable:
-        table.refine(places, bound, _LOOK)
+        table.refine(places, bound, LOOK)
     places = _highest(bound, places)
     a, size = 0, max(2 * n, 1024)
     while a < len(places) and bound[places[a]] >= _float32_below(top.cutoff):
@@ -97,7 +91,7 @@ def _highest(bound: NDArray[np.float32], places: Rows) -> Rows:
     return falling
 
 
-def _largest(values: Array, n: int) -> Rows:
+def largest(values: Array, n: int) -> Rows:
     """Where the n largest values are."""
     if n >= len(values):
         return np.arange(len(values))

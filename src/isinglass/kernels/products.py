@@ -42,17 +42,22 @@ def centre_squares(middle, boxes, g, gap, square):
 
 
 @kernel
-def nearest_leaves(Q, begin, end, boxes, level_at, gap, order, n):
-    """Bring some `n` leaves that are near to the queries to the front of `order`, nearest first.
+def take_middle(Q, begin, end, middle):
+    """The mean of some queries."""
+    middle[:] = 0
+    for i in range(begin, end):
+        for c in range(Q.shape[1]):
+            middle[c] += Q[i, c] / np.float32(end - begin)
+
+
+@kernel
+def nearest_leaves(middle, boxes, level_at, gap, order, n):
+    """Bring some `n` leaves that are near to a point to the front of `order`, nearest first.
 
     Of the groups of 16 leaves with the nearest centres, the leaves with the nearest centres.
     """
     leaves = order.shape[0]
     groups = leaves // FAN
-    middle = np.zeros(Q.shape[1], np.float32)
-    for i in range(begin, end):
-        for c in range(Q.shape[1]):
-            middle[c] += Q[i, c] / np.float32(end - begin)
     square = np.empty(FAN, np.float32)
     chosen = np.arange(groups)
     some = min(groups, n // 4 + 4)
@@ -93,11 +98,8 @@ def near_bounds(queries, batches, begin, end, index, measure, k, n_leaves, reach
     moved = np.empty(width * index.widest, np.float32)
     for b in range(begin, end):
         first, size = batches[b], batches[b + 1] - batches[b]
-        nearest_leaves(Q, first, first + size, boxes, level_at, gap, order, n_leaves)
-        for c in range(width):
-            middle[c] = 0
-            for i in range(size):
-                middle[c] += Q[first + i, c] / np.float32(size)
+        take_middle(Q, first, first + size, middle)
+        nearest_leaves(middle, boxes, level_at, gap, order, n_leaves)
         least, most = home[first], home[first]
         for i in range(first, first + size):
             least, most = min(least, home[i]), max(most, home[i])
@@ -204,10 +206,7 @@ def sift(pair, queries, batches, begin, end, index, measure, cutoff, reach, best
     for b in range(begin, end):
         first, last = batches[b], batches[b + 1]
         who = np.arange(first, last)
-        middle[:] = 0
-        for i in range(first, last):
-            for c in range(width):
-                middle[c] += Q[i, c] / np.float32(last - first)
+        take_middle(Q, first, last, middle)
         turned, length = from_middle(Q, who, middle, numeric)
         alive = last - first
         product = np.empty((alive, index.widest), np.float32).ravel()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isinglass.errors import ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
+from isinglass.progress import Progress
 from isinglass.register import Register
 from isinglass.table.ahead import one_ahead
 from isinglass.table.fingerprint import Fingerprint
@@ -20,9 +21,6 @@ from isinglass.table.order import RowOrder
 from isinglass.table.prepare import Source
 from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey, Surveyor
-
-#: Called as progress(stage, rows done, rows in all or None).
-Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
-from isinglass.publish.look import Checksum, Look, Progress
+from isinglass.progress import Progress
+from isinglass.publish.look import Checksum, Look
 from isinglass.release import Facts, ReleaseWriter
 from isinglass.table.ahead import one_ahead
 from isinglass.table.prepare import Block, Source, all_finite

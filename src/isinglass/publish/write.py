@@ -19,10 +19,10 @@ from isinglass.errors import PrivacyWarning, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
+from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
 from isinglass.publish.look import (
     Note,
-    Progress,
     look_at,
     notes_on,
     refuse_earlier,
@@ -168,7 +168,7 @@ def write_release(
     source = Source(opened, columns, missing=missing, categories=categories)
     _settle_bounds(perturbation, source, bounds if stored is None else None, clip)
 
-    tell: Progress = progress or (lambda stage, done, total: None)
+    tell = progress or quiet
     register = Register(home)
     advice = "widen the bounds" if stored is None else "the key fixes the bounds: make a new one"
     look = look_at(source, perturbation, register, tell, advice=f"{advice}, or pass --clip")

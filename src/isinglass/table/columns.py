@@ -37,16 +37,16 @@ def choose_columns(
     unknown = sorted(asked.keys() - set(names))
     if unknown:
         raise TableError(
-            f"{table.name} has no column named {_list(unknown)}; it has {_list(names)}"
+            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
         )
     twice = sorted(name for name, times in asked.items() if times > 1)
     if twice:
-        raise TableError(f"column {_list(twice)} is asked for twice among keep, drop and one-hot")
+        raise TableError(f"column {listed(twice)} is asked for twice among keep, drop and one-hot")
     rest = [name for name in names if name not in asked]
     text = [name for name in rest if not is_numeric(schema.field(name).type)]
     if text:
         raise TableError(
-            f"{table.name} has columns that are not numbers: {_list(text)}; pass them on as they "
+            f"{table.name} has columns that are not numbers: {listed(text)}; pass them on as they "
             "are with --keep, or leave them out with --drop"
         )
     if not rest and not one_hot:
@@ -75,6 +75,7 @@ def number_type(table: Table, columns: Columns) -> type[np.floating]:
     return np.float32 if some and all(kind in narrow for kind in kinds) else np.float64
 
 
-def _list(names: Sequence[str], most: int = 12) -> str:
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names for a message: the first few, the others counted."""
     shown = ", ".join(names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

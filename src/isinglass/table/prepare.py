@@ -115,7 +115,7 @@ class Source:
                 continue
             X = np.empty((self.n_columns, batch.num_rows), dtype=self.dtype)
             for j in range(width):
-                X[j] = _numbers(batch.column(j))
+                X[j] = plain_numbers(batch.column(j))
             place = width
             for offset, name in enumerate(columns.one_hot):
                 known = self.categories[name]
@@ -205,7 +205,8 @@ def all_finite(X: Array) -> bool:
         return bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())
 
 
-def _numbers(column: pa.Array) -> Array:
+def plain_numbers(column: pa.Array) -> Array:
+    """A column's values, NaN for nulls; whole numbers without nulls stay whole."""
     kind = column.type
     if not pa.types.is_floating(kind) and (column.null_count or not pa.types.is_integer(kind)):
         column = column.cast(pa.float64(), safe=False)

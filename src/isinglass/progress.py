@@ -1,0 +1,12 @@
+"""How long work tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+#: Called as progress(stage, done, in all or None).
+Progress = Callable[[str, int, int | None], None]
+
+
+def quiet(stage: str, done: int, total: int | None) -> None:
+    """Nobody is listening."""
