@@ -9,60 +9,120 @@ __version__ = "0.1.0"
 
 # Where each public name lives; a module loads when one of its names is first used.
 _HOMES = {
+    "AttackError": "errors",
+    "AuditError": "errors",
     "IsinglassError": "errors",
     "KeyFileError": "errors",
     "PrivacyWarning": "errors",
     "ReleaseError": "errors",
     "TableError": "errors",
-    "Promise": "promise",
-    "AdditiveNoise": "perturb.noise",
+    "CollusionAttack": "attack.collusion",
+    "DistanceAttack": "attack.distance",
+    "ICAAttack": "attack.ica",
+    "Colluders": "attack.knowledge",
+    "ColumnStatistics": "attack.knowledge",
+    "KeptColumns": "attack.knowledge",
+    "Knowledge": "attack.knowledge",
+    "KnownPairs": "attack.knowledge",
+    "KnownRecords": "attack.knowledge",
+    "OtherReleases": "attack.knowledge",
+    "PopulationSample": "attack.knowledge",
+    "PublicParameters": "attack.knowledge",
+    "PublicTable": "attack.knowledge",
+    "StolenKey": "attack.knowledge",
+    "KnownInputAttack": "attack.known_input",
+    "LinkageAttack": "attack.linkage",
+    "MAPAttack": "attack.map_estimate",
+    "NaiveAttack": "attack.naive",
+    "SampleAttack": "attack.sample",
+    "SpectralAttack": "attack.spectral",
+    "StolenKeyAttack": "attack.stolen_key",
+    "Policy": "auditing.policy",
+    "Report": "auditing.report",
+    "audit": "auditing.run",
+    "tune": "auditing.tune",
     "Autoencoder": "detect.autoencoder",
-    "Condensation": "perturb.condensation",
     "DistanceOutliers": "detect.distance",
-    "Distortion": "perturb.distortion",
-    "GeometricPerturbation": "perturb.geometric",
-    "MultiplicativeNoise": "perturb.noise",
-    "MultipartyPerturbation": "perturb.multiparty",
-    "PublicMatrix": "perturb.public_matrix",
-    "RandomProjection": "perturb.projection",
-    "Rotation": "perturb.rotation",
-    "load_key": "perturb.load",
-    "public_matrix": "perturb.public_matrix",
     "RadiusOutliers": "detect.radius",
-    "Release": "release",
+    "expected_randomization_level": "measure.randomization",
+    "randomization_level": "measure.randomization",
     "privacy_level": "measure.vod",
     "variance_of_difference": "measure.vod",
+    "AdaptiveNoise": "perturb.adaptive",
+    "Condensation": "perturb.condensation",
+    "Distortion": "perturb.distortion",
+    "GeometricPerturbation": "perturb.geometric",
+    "load_key": "perturb.load",
+    "MultipartyPerturbation": "perturb.multiparty",
+    "AdditiveNoise": "perturb.noise",
+    "MultiplicativeNoise": "perturb.noise",
+    "RandomProjection": "perturb.projection",
+    "PublicMatrix": "perturb.public_matrix",
+    "public_matrix": "perturb.public_matrix",
+    "Rotation": "perturb.rotation",
+    "Promise": "promise",
     "write_release": "publish",
+    "Release": "release",
 }
 _MODULES = ("datasets", "theory", "table")
 
 __all__ = [
+    "AdaptiveNoise",
     "AdditiveNoise",
+    "AttackError",
+    "AuditError",
     "Autoencoder",
+    "Colluders",
+    "CollusionAttack",
+    "ColumnStatistics",
     "Condensation",
+    "DistanceAttack",
     "DistanceOutliers",
     "Distortion",
     "GeometricPerturbation",
+    "ICAAttack",
     "IsinglassError",
+    "KeptColumns",
     "KeyFileError",
+    "Knowledge",
+    "KnownInputAttack",
+    "KnownPairs",
+    "KnownRecords",
+    "LinkageAttack",
+    "MAPAttack",
     "MultipartyPerturbation",
     "MultiplicativeNoise",
+    "NaiveAttack",
+    "OtherReleases",
+    "Policy",
+    "PopulationSample",
     "PrivacyWarning",
     "Promise",
     "PublicMatrix",
+    "PublicParameters",
+    "PublicTable",
     "RadiusOutliers",
     "RandomProjection",
     "Release",
     "ReleaseError",
+    "Report",
     "Rotation",
+    "SampleAttack",
+    "SpectralAttack",
+    "StolenKey",
+    "StolenKeyAttack",
     "TableError",
     "__version__",
+    "audit",
     "datasets",
+    "expected_randomization_level",
     "load_key",
     "privacy_level",
     "public_matrix",
+    "randomization_level",
     "table",
     "theory",
+    "tune",
     "variance_of_difference",
     "write_release",
 ]
@@ -82,17 +142,48 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from isinglass import datasets, table, theory
+    from isinglass.attack.collusion import CollusionAttack
+    from isinglass.attack.distance import DistanceAttack
+    from isinglass.attack.ica import ICAAttack
+    from isinglass.attack.knowledge import (
+        Colluders,
+        ColumnStatistics,
+        KeptColumns,
+        Knowledge,
+        KnownPairs,
+        KnownRecords,
+        OtherReleases,
+        PopulationSample,
+        PublicParameters,
+        PublicTable,
+        StolenKey,
+    )
+    from isinglass.attack.known_input import KnownInputAttack
+    from isinglass.attack.linkage import LinkageAttack
+    from isinglass.attack.map_estimate import MAPAttack
+    from isinglass.attack.naive import NaiveAttack
+    from isinglass.attack.sample import SampleAttack
+    from isinglass.attack.spectral import SpectralAttack
+    from isinglass.attack.stolen_key import StolenKeyAttack
+    from isinglass.auditing.policy import Policy
+    from isinglass.auditing.report import Report
+    from isinglass.auditing.run import audit
+    from isinglass.auditing.tune import tune
     from isinglass.detect.autoencoder import Autoencoder
     from isinglass.detect.distance import DistanceOutliers
     from isinglass.detect.radius import RadiusOutliers
     from isinglass.errors import (
+        AttackError,
+        AuditError,
         IsinglassError,
         KeyFileError,
         PrivacyWarning,
         ReleaseError,
         TableError,
     )
+    from isinglass.measure.randomization import expected_randomization_level, randomization_level
     from isinglass.measure.vod import privacy_level, variance_of_difference
+    from isinglass.perturb.adaptive import AdaptiveNoise
     from isinglass.perturb.condensation import Condensation
     from isinglass.perturb.distortion import Distortion
     from isinglass.perturb.geometric import GeometricPerturbation

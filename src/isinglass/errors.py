@@ -17,6 +17,14 @@ class ReleaseError(IsinglassError):
     """A release cannot be made, written or read, or must not be."""
 
 
+class AttackError(IsinglassError):
+    """An attack cannot begin: a fact it needs is missing, or the release is not of its kind."""
+
+
+class AuditError(IsinglassError):
+    """A table and a release cannot be compared as they are, or a policy cannot be read."""
+
+
 class PrivacyWarning(UserWarning):
     """A setting makes a release tell more than its owner may think.
 

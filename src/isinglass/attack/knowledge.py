@@ -1,0 +1,247 @@
+"""What an attacker holds beside the release: small facts that can be combined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+F = TypeVar("F", bound="Fact")
+
+
+class Fact:
+    """One thing an attacker knows. `a | b` combines two; values never print."""
+
+    __slots__ = ()
+
+    def __or__(self, other: Fact | Knowledge) -> Knowledge:
+        return Knowledge(self) | other
+
+    def describe(self) -> str:
+        """A few words for a report; never a value."""
+        raise NotImplementedError
+
+
+class Knowledge:
+    """All that one attacker knows: at most one fact of each kind."""
+
+    __slots__ = ("_facts",)
+
+    def __init__(self, *facts: Fact) -> None:
+        self._facts: dict[type[Fact], Fact] = {type(fact): fact for fact in facts}
+        if len(self._facts) < len(facts):
+            raise ValueError("knowledge must hold at most one fact of each kind")
+
+    @classmethod
+    def of(cls, known: Fact | Knowledge) -> Knowledge:
+        """A single fact is knowledge too."""
+        return known if isinstance(known, Knowledge) else cls(known)
+
+    def find(self, kind: type[F]) -> F | None:
+        """The fact of this kind, or None where it is not known."""
+        fact = self._facts.get(kind)
+        return fact if isinstance(fact, kind) else None
+
+    def need(self, kind: type[F]) -> F:
+        """The fact of this kind; an `AttackError` where it is not known."""
+        fact = self.find(kind)
+        if fact is None:
+            raise AttackError(f"this attack needs {kind.__name__}, which is not known")
+        return fact
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._facts
+
+    def __or__(self, other: Fact | Knowledge) -> Knowledge:
+        """Both; of a kind that both hold, the other's fact."""
+        merged = Knowledge()
+        merged._facts = self._facts | Knowledge.of(other)._facts
+        return merged
+
+    def describe(self) -> str:
+        """What is known in a few words; never a value."""
+        return ", ".join(f.describe() for f in self._facts.values()) or "nothing but the release"
+
+    def __repr__(self) -> str:
+        return f"Knowledge({self.describe()})"
+
+
+def _table(values: ArrayLike, name: str) -> Array:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"{name} must be a table with one record a row, got shape {table.shape}")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics(Fact):
+    """Facts about each column of the table, as a data sheet or a publication gives them."""
+
+    mean: Array = field(repr=False)
+    deviation: Array = field(repr=False)  # ddof=1; 0 for a column that never varies
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    skewness: Array = field(repr=False)  # 0 where the deviation is
+
+    @classmethod
+    def of(cls, records: ArrayLike) -> Self:
+        """The statistics of a table of records."""
+        X = _table(records, "records")
+        mean, deviation = X.mean(axis=0), X.std(axis=0, ddof=1 if len(X) > 1 else 0)
+        third = ((X - mean) ** 3).mean(axis=0)
+        unit = np.where(deviation > 0, deviation, 1.0) ** 3
+        return cls(mean, deviation, X.min(axis=0), X.max(axis=0), third / unit)
+
+    def describe(self) -> str:
+        return "column statistics"
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationSample(Fact):
+    """Records like those of the table, but whose rows in the release are not known."""
+
+    records: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _table(self.records, "records"))
+
+    def describe(self) -> str:
+        return f"a sample of {len(self.records):,} records"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPairs(Fact):
+    """Records of the table together with their row numbers in the release."""
+
+    rows: NDArray[np.intp] = field(repr=False)
+    records: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _table(self.records, "records"))
+        object.__setattr__(self, "rows", np.asarray(self.rows, dtype=np.intp))
+        if self.rows.shape != (len(self.records),):
+            raise ValueError(
+                f"rows must be one row number for each of the {len(self.records)} records, "
+                f"got shape {self.rows.shape}"
+            )
+
+    def describe(self) -> str:
+        return f"{len(self.rows):,} known pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTable(Fact):
+    """A public table that contains the records of the release, and which is whose is unknown."""
+
+    records: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _table(self.records, "records"))
+
+    def describe(self) -> str:
+        return f"a public table of {len(self.records):,} records"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRecords(Fact):
+    """Records that are in the table for certain, without their row numbers."""
+
+    records: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _table(self.records, "records"))
+
+    def describe(self) -> str:
+        return f"{len(self.records):,} known records without their rows"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReleases(Fact):
+    """Further releases of the same records, row for row."""
+
+    tables: tuple[Array, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", tuple(_table(t, "tables") for t in self.tables))
+
+    def describe(self) -> str:
+        n = len(self.tables)
+        return "1 other release" if n == 1 else f"{n} other releases"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptColumns(Fact):
+    """Columns that left as they were beside the release, as numbers, row for row."""
+
+    values: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _table(self.values, "values"))
+
+    def describe(self) -> str:
+        n = self.values.shape[1]
+        return "1 kept column" if n == 1 else f"{n} kept columns"
+
+
+@dataclass(frozen=True, slots=True)
+class PublicParameters(Fact):
+    """The method and all that its owner said about it in public; never the key.
+
+    `parameters` are the perturbation's constructor parameters as in a release's metadata. `low`
+    and `high` are declared bounds, `matrix` is a study's public matrix T (w x n), where there are
+    any.
+    """
+
+    method: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    low: Array | None = field(default=None, repr=False)
+    high: Array | None = field(default=None, repr=False)
+    matrix: Array | None = field(default=None, repr=False)
+
+    def describe(self) -> str:
+        return f"the public parameters of {self.method}"
+
+
+@dataclass(frozen=True, slots=True)
+class Colluders(Fact):
+    """Participants who tell the server what they hold: tables, and a shared key if there is one.
+
+    `shared` are records that a colluder and the victim both have (a patient of two hospitals),
+    with their rows in the victim's release. `key` is the fitted perturbation of a colluder where
+    all participants share one.
+    """
+
+    tables: tuple[Array, ...] = field(repr=False)
+    shared: KnownPairs | None = field(default=None, repr=False)
+    key: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", tuple(_table(t, "tables") for t in self.tables))
+
+    def describe(self) -> str:
+        n = len(self.tables)
+        text = "1 colluding participant" if n == 1 else f"{n} colluding participants"
+        if self.shared is not None:
+            text += f" with {len(self.shared.rows):,} shared records"
+        return text + (" and the shared key" if self.key is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class StolenKey(Fact):
+    """The owner's key: the fitted perturbation itself.
+
+    `first_row` is the number, in the whole release, of the first row under attack, and `rows`
+    the numbers of all of them where they are not consecutive; noise is drawn by row number.
+    """
+
+    perturbation: Any = field(repr=False)
+    first_row: int = 0
+    rows: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    def describe(self) -> str:
+        return "the key"
