@@ -55,6 +55,8 @@ check: lint test
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb
 	$(BIN)/python -m benchmarks.radius
+	$(BIN)/python -m benchmarks.randomization
+	$(BIN)/python -m benchmarks.audit
 	$(BIN)/python -m benchmarks.rotation
 	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.outliers

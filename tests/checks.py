@@ -28,6 +28,7 @@ PERTURBATIONS: dict[str, tuple[Perturbation, dict[str, str]]] = {
     "multiparty": (ig.MultipartyPerturbation(alpha=0.1, random_state=0), {}),
     "gaussian": (ig.AdditiveNoise("gaussian", random_state=0), _NOISE),
     "uniform": (ig.AdditiveNoise("uniform", random_state=0), _NOISE),
+    "adaptive": (ig.AdaptiveNoise(k=2, random_state=0), _NOISE),
     "multiplicative": (ig.MultiplicativeNoise(random_state=0), _NOISE),
     "rotation": (ig.Rotation(n_iter=2, random_state=0), {}),
     "rotation unsearched": (ig.Rotation(optimize=None, random_state=0), {}),

@@ -89,6 +89,7 @@ def test_the_json_shape_is_pinned(csv, tmp_path):
         "multiparty",
         "gaussian",
         "uniform",
+        "adaptive",
         "multiplicative",
         "rotation",
         "geometric",

@@ -473,3 +473,11 @@ def test_the_margins_of_a_search_are_not_below_float32_rounding():
         slack = nearest.slack_of(width)
         assert np.all(rough * slack >= exact)
         assert np.all(rough / slack <= exact)
+
+
+def test_scores_of_some_rows_by_their_numbers():
+    X = np.random.default_rng(3).normal(size=(700, 4))
+    detector = ig.DistanceOutliers(n_outliers=9).fit(X)
+    rows = np.random.default_rng(4).permutation(700)[:60]
+    np.testing.assert_array_equal(detector.row_scores(rows), brute(X)[rows])
+    np.testing.assert_array_equal(detector.row_scores(detector.outliers_), detector.outlier_scores_)

@@ -135,9 +135,10 @@ def test_a_saved_key_gives_the_same_bytes(name, passphrase, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     back = ig.load_key(path, passphrase=passphrase)
     assert type(back) is type(veil)
-    np.testing.assert_array_equal(back.transform_rows(TABLE, 3), veil.transform_rows(TABLE, 3))
+    rest = TABLE[3:]
+    np.testing.assert_array_equal(back.transform_rows(rest, 3), veil.transform_rows(rest, 3))
     again = type(veil).from_key(path, passphrase=passphrase)
-    np.testing.assert_array_equal(again.transform_rows(TABLE, 3), veil.transform_rows(TABLE, 3))
+    np.testing.assert_array_equal(again.transform_rows(rest, 3), veil.transform_rows(rest, 3))
     assert repr(back).count("array") == 0
 
 

@@ -117,3 +117,13 @@ def test_the_size_of_the_key_is_known():
 def test_bad_noise_is_named(noise):
     with pytest.raises(ValueError, match="noise must be >= 0 and finite"):
         geometric(noise).fit(TABLE)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 3.0])
+def test_undo_takes_the_noise_of_the_right_rows_out(noise):
+    veil = geometric(noise)
+    released = veil.fit_transform(TABLE)
+    np.testing.assert_allclose(veil.undo(released), TABLE, atol=1e-13)
+    np.testing.assert_allclose(veil.undo(released[100:], first_row=100), TABLE[100:], atol=1e-13)
+    if noise:  # noise of other rows does not subtract out
+        assert (veil.undo(released[100:]) - TABLE[100:]).std() > noise

@@ -330,3 +330,24 @@ def test_two_releases_of_one_table_give_nearly_all_away():
         both.append(recovered(np.hstack(released), stacked, table, noise))
     assert np.mean(one) == pytest.approx(0.50, abs=0.03)
     assert np.mean(both) == pytest.approx(0.96, abs=0.04)
+
+
+def test_undo_with_a_sample_recovers_the_share_of_rows_of_the_matrix():
+    records = np.random.default_rng(21).random((4000, 8))
+    veil = multiparty(random_state=3)
+    found = double_logistic(veil.undo(veil.fit_transform(records), sample=records[:2000]))
+    truth = double_logistic(records)
+    left = np.square(found - truth).sum() / np.square(truth - truth.mean(axis=0)).sum()
+    # Independent columns alike: w / n = 4 / 8 of the variance, a little more within bounds.
+    assert 0.47 < 1 - left < 0.58
+
+
+def test_undo_knows_nearly_all_of_columns_that_go_together():
+    rng = np.random.default_rng(22)
+    records = rng.random((1000, 2)) @ rng.random((2, 8)) / 2
+    veil = multiparty(random_state=3)
+    found = veil.undo(veil.fit_transform(records), sample=records[:300])
+    left = np.square(found - records).sum() / np.square(records - records.mean(axis=0)).sum()
+    assert left < 0.02
+    blind = veil.undo(veil.transform(records))
+    assert ((blind >= 0) & (blind <= 1)).all()

@@ -567,6 +567,13 @@ def test_what_cannot_be_written_is_told_without_its_value(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("veil", [ig.Rotation(2, check_ica=False), ig.AdaptiveNoise(k=3)])
+def test_methods_that_see_the_whole_table_pass_kept_columns_on(table, tmp_path, veil):
+    out = tmp_path / "1.parquet"
+    release(table, out, veil, keep=["tail"], drop=[])
+    assert ig.Release.read(out).table.column("tail").to_pylist() == FRAME["tail"].tolist()
+
+
 def test_notes_hung_on_kept_columns_do_not_leave(tmp_path):
     inner = pa.field("u", pa.int64(), metadata={"note": "CHILDSECRET"})
     outer = pa.field("s", pa.struct([inner]), metadata={"note": "SECRET"})
@@ -584,3 +591,67 @@ def test_noise_below_a_numbers_precision_warns(tmp_path):
         clock.astype(float), tmp_path / "p.parquet", ig.AdditiveNoise(scale=0.1), drop=[]
     )
     assert not any("too small for the precision" in w for w in fine.warnings)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_gate_that_refuses_leaves_nothing_at_all(error, table, tmp_path):
+    home, before = tmp_path / "home", set(os.listdir(tmp_path))
+
+    def refuse(draft):
+        raise error
+
+    with pytest.raises(error):
+        release(
+            table, tmp_path / "out.parquet", ig.MultipartyPerturbation(alpha=0.1), home=home,
+            again=False, gate=refuse,
+        )  # fmt: skip
+    assert set(os.listdir(tmp_path)) == before | {"home"}
+    assert not (home / "releases.jsonl").exists()
+    # Nor does the next try need --again.
+    release(table, tmp_path / "out.parquet", home=home, again=False)
+
+
+def test_a_gate_sees_the_very_file_before_anything_has_a_name(table, tmp_path):
+    out, seen = tmp_path / "out.parquet", []
+
+    def gate(draft):
+        assert {p.name for p in tmp_path.iterdir() if not p.name.startswith(".")} == {
+            "flights.parquet"
+        }
+        assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".out.parquet")] == [
+            draft.path.name
+        ]
+        seen.append((draft, draft.path.read_bytes(), numbers(draft.path)))
+
+    written = release(
+        table, out, ig.AdditiveNoise(), gate=gate, shuffle=True, drop=["tail", "b"], again=True
+    )
+    ((draft, data, Z),) = seen
+    assert out.read_bytes() == data
+    assert draft.columns == ("a", "c", "d")
+    assert (draft.one_hot, dict(draft.categories), draft.earlier) == ((), {}, 0)
+    np.testing.assert_array_equal(draft.shuffle_key, read_key(written.key).arrays["shuffle"])
+    rows = FRAME[["a", "c", "d"]].to_numpy()
+    order = keyed_order(draft.shuffle_key, N)
+    np.testing.assert_array_equal(draft.perturbation.transform_rows(rows, 0)[order], Z)
+    assert "key" not in repr(draft).lower().replace("shuffle_key", "")
+    release(table, tmp_path / "2.parquet", gate=lambda d: seen.append(d.earlier))
+    release(table, tmp_path / "3.parquet", gate=lambda d: seen.append(d.earlier))
+    assert seen[1:] == [1, 2]
+
+
+def test_a_stop_during_the_gate_is_a_stop(table, tmp_path):
+    def stop(draft):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = set(os.listdir(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        release(table, tmp_path / "out.parquet", gate=stop)
+    assert set(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.key", "flights.parquet"])
+def test_what_the_caller_writes_takes_no_other_files_place(name, table, tmp_path):
+    with pytest.raises(ReleaseError, match=r"different names|is read for"):
+        release(table, tmp_path / "out.parquet", writes={"the report": tmp_path / name}, force=True)
+    assert os.listdir(tmp_path) == ["flights.parquet"]

@@ -25,6 +25,9 @@ class Attack:
     name: ClassVar[str]
     #: The facts without which it cannot begin.
     needs: ClassVar[tuple[type[Fact], ...]] = ()
+    #: The columns of the guess may stand in the wrong order or sign where statistics cannot tell
+    #: them apart; the audit then names them at their best for the attacker.
+    unordered: ClassVar[bool] = False
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table as this attacker believes it to be."""

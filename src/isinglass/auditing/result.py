@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 RECOVERED, PARTLY, RESISTED = "recovered", "partly recovered", "resisted the attacks listed"
+#: From these shares of what the baseline leaves a release counts as recovered, or partly so.
+MUCH, SOME = 0.5, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,19 @@ class AttackResult:
     near_baseline: float = 0.0
     #: Success for the true outliers and for all other records; None where there are none.
     outliers: float | None = None
+    outliers_baseline: float | None = None
     rest: float | None = None
     #: The largest of the three readings, as the share of what the baseline leaves: 0 … 1.
     gain: float = 0.0
+    gain_low: float = 0.0
+    gain_high: float = 0.0
     worst_gain: float = 0.0  # the same for the column that came off worst
     n_pairs: int | None = None
     n_records: int = 0
     scored_by: str = "row"  # or "nearest record", where rows do not correspond
     seconds: float = 0.0
+    #: The attacker holds the owner's key: shown apart, and no part of the verdict.
+    with_key: bool = False
     #: One sentence where the attack could not be finished; its numbers are then void.
     failed: str | None = None
 
@@ -63,6 +70,8 @@ class SkippedAttack:
 
     name: str
     reason: str
+    #: False where the attack is not made for such a release; True where something was missing.
+    applicable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,8 @@ class Detection:
     low: float
     high: float
     n_outliers: int
-    deviation: float | None = None  # over trials
+    mean: float | None = None  # over trials with keys drawn anew, where there are any
+    deviation: float | None = None
     rank_correlation: float | None = None
     #: Of the release's strongest m, the share that are among the true n: (m, share).
     precision: tuple[tuple[int, float], ...] = ()
@@ -99,6 +109,8 @@ class Linkage:
     worst_records: tuple[tuple[int, int], ...] = ()
     #: (number of columns, average level, level at the worst 1 %), for growing numbers of columns.
     by_dimension: tuple[tuple[int, float, float], ...] = ()
+    #: (quantile, level) at further quantiles of the worst-off records, beside 1 %.
+    levels: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +158,8 @@ class Findings:
         return all(line.met for line in self.policy)
 
     def strongest(self) -> AttackResult | None:
-        """The attack that got most over its baseline, of those that finished."""
-        done = [a for a in self.attacks if a.failed is None]
+        """The attack that got most over its baseline, of those that finished without the key."""
+        done = [a for a in self.attacks if a.failed is None and not a.with_key]
         return max(done, key=lambda a: a.gain, default=None)
 
     def to_json(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from isinglass.cli import demo, detect, doctor, release
+from isinglass.cli import audit, demo, detect, doctor, release, tune
 
 app = typer.Typer(
     name="isinglass",
@@ -24,6 +24,8 @@ app = typer.Typer(
 )
 app.command("release")(release.release)
 app.command("detect")(detect.detect)
+app.command("audit")(audit.audit)
+app.command("tune")(tune.tune)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 

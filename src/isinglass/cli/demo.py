@@ -1,4 +1,4 @@
-"""`isinglass demo`: three airlines release their flights, a miner finds the outliers."""
+"""`isinglass demo`: three airlines release, a miner finds the outliers, one airline audits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from isinglass.demo.story import Story
+    from isinglass.demo.story import Chapter, Story
 
 
 def demo(
     out: Path = typer.Option(Path("isinglass-demo"), "--out", help="Folder for what it writes."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """Three airlines release their flights; a miner finds the outliers; a snoop tries his luck."""
+    """Three airlines release flights; a miner finds the outliers; an audit shows what leaks."""
     from isinglass.cli import show
     from isinglass.demo.page import render
     from isinglass.demo.story import run
@@ -33,23 +33,42 @@ def demo(
         show.print_json(story.to_json() | {"report": str(report)})
     else:
         typer.echo(_told(story))
-        typer.echo(f"The report: {report}")
+        typer.echo(f"The report, to be opened first: {report}")
 
 
 def _told(story: Story) -> str:
-    shared, own = story.shared_key, story.multiparty
-    return f"""
-One key for all (tanh distortion)
-  found       {shared.found} of the {story.top} strongest outliers survive in the pooled releases
-  read back   {shared.recovered:.0%} of aurora's values, by borealis, who holds the same key
-              ({shared.blind:.0%} for a guess that never saw the release)
-  A shared key means: each holder, or the miner together with one of them, reads every release.
+    chapters = {
+        "One key for all (tanh distortion)": story.shared_key,
+        "A secret each (random multiparty perturbation)": story.multiparty,
+    }
+    lines = [""]
+    for title, chapter in chapters.items():
+        lines += [title, *_chapter(chapter, story.top), ""]
+    return "\n".join([*lines, "Both are heuristics: nothing is proved about what they hide.", ""])
 
-A secret each (random multiparty perturbation)
-  found       {own.found} of the {story.top} strongest outliers survive
-  read back   {own.recovered:.0%} of aurora's values, by the miner, who has the public matrix
-              and knows what borealis's flights look like
-              ({own.blind:.0%} for a guess that never saw the release)
 
-Both are heuristics: nothing is proved about what they hide.
-"""
+def _chapter(chapter: Chapter, top: int) -> list[str]:
+    from isinglass.auditing import words
+    from isinglass.demo.page import attackers, had_to_know
+
+    d = chapter.findings.detection
+    lines = [
+        f"  found       {chapter.found} of the {top} strongest outliers, by the miner, in all "
+        "releases pooled",
+        f"              {words.found(chapter.findings)} of {d.n_outliers} in aurora's by itself "
+        f"({words.interval(d.low, d.high)})",
+    ]
+    for who, attack in attackers(chapter):
+        lines += [
+            f"  got back    {words.share(attack.success)} of aurora's values "
+            f"({words.share(attack.baseline)} for a guess that never saw the release):",
+            f"              {who[0].lower()}{who[1:]}"
+            if attack.with_key
+            else f"              {who[0].lower()}{who[1:]} ({words.name_of(attack.name)}), knowing "
+            f"{had_to_know(chapter, attack)}",
+        ]
+    return [
+        *lines,
+        f"  verdict     {chapter.findings.verdict}",
+        f"  audit       {chapter.report}, which stays with aurora; {chapter.public_report}",
+    ]

@@ -24,6 +24,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "multiparty": ("MultipartyPerturbation", {}),
     "gaussian": ("AdditiveNoise", {"distribution": "gaussian"}),
     "uniform": ("AdditiveNoise", {"distribution": "uniform"}),
+    "adaptive": ("AdaptiveNoise", {}),
     "multiplicative": ("MultiplicativeNoise", {}),
     "rotation": ("Rotation", {}),
     "geometric": ("GeometricPerturbation", {}),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from isinglass.publish import Draft
 
 
 def release(
@@ -18,7 +21,7 @@ def release(
         None,
         "--method",
         help="linear, tanh, sigmoid, square, sign, double_logistic, multiparty, gaussian, uniform, "
-        "multiplicative, rotation, geometric, projection or condensation; default: tanh.",
+        "adaptive, multiplicative, rotation, geometric, projection or condensation; default: tanh.",
     ),
     settings: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."
@@ -60,6 +63,18 @@ def release(
     again: bool = typer.Option(
         False, "--again", help="Release rows that have left before, knowing the risk."
     ),
+    policy: str | None = typer.Option(
+        None,
+        "--policy",
+        metavar="FILE|strict",
+        help="Audit the release first and refuse to write it when these demands are not met.",
+    ),
+    report: Path | None = typer.Option(
+        None, "--report", help="Audit the release and write this .html or .json report, for you."
+    ),
+    also: list[Path] = typer.Option(
+        [], "--also", help="An earlier release of these rows, for the audit; repeatable."
+    ),
     force: bool = typer.Option(False, "--force", help="Replace an existing release or key."),
     encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
     delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
@@ -73,7 +88,9 @@ def release(
     """
     from isinglass.cli import show
     from isinglass.cli.columns import split_names
+    from isinglass.cli.gate import Gate, policy_file
     from isinglass.cli.methods import name_of, perturbation_for
+    from isinglass.cli.passphrase import passphrase
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import write_release
     from isinglass.table.scale import read_bounds
@@ -94,16 +111,24 @@ def release(
 
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
         perturbation = perturbation_for(method, settings, extra)
+    gate = Gate(policy, report, also)
     names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
-    with show.Bar() as bar, warnings.catch_warnings():
+    with gate, show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line
+
+        def audit(draft: Draft) -> None:
+            gate.audit(
+                draft, table, out,
+                missing=missing, encoding=encoding, delimiter=delimiter, progress=bar,
+            )  # fmt: skip
+
         written = write_release(
             table,
             out,
             perturbation,
             key=key,
             use_key=use_key,
-            passphrase=_passphrase(lock, passphrase_file, new=use_key is None),
+            passphrase=passphrase(lock, passphrase_file, new=use_key is None),
             keep=split_names(keep, names),
             drop=split_names(drop, names),
             one_hot=split_names(one_hot, names),
@@ -115,9 +140,11 @@ def release(
             force=force,
             encoding=encoding,
             delimiter=delimiter,
-            reads=[bounds, public_matrix, passphrase_file],
+            reads=[bounds, public_matrix, passphrase_file, *also, policy_file(policy)],
+            writes={} if report is None else {"the report": report},
             progress=bar,
             say=show.say,
+            gate=audit if gate.wanted else None,
         )
     if method is None:  # the key brought it
         method = name_of(written.method, written.parameters)
@@ -142,6 +169,7 @@ def release(
     if written.public_file is not None:
         typer.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
     typer.echo(f"promise  {written.promise.sentence()}")
+    gate.tell()
 
 
 def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> set[str]:
@@ -150,21 +178,3 @@ def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[
     from isinglass.table.read import open_table
 
     return set(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)
-
-
-def _passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:
-    from isinglass.errors import KeyFileError
-
-    if file is not None:
-        try:
-            words = file.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            raise KeyFileError(f"passphrase file {file} cannot be read") from None
-        if not words or not words[0]:
-            raise KeyFileError(f"passphrase file {file} is empty")
-        return words[0]
-    if lock:
-        if not sys.stdin.isatty():
-            raise KeyFileError("--lock asks on a terminal and there is none; use --passphrase-file")
-        return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True))
-    return None

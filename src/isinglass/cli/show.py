@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 import time
 from types import TracebackType
@@ -17,6 +19,17 @@ def say(text: str) -> None:
 def print_json(document: dict[str, Any]) -> None:
     """The one JSON document of a command."""
     print(json.dumps(document, indent=2, default=str))
+
+
+def command_line() -> str:
+    """The command as it was typed, with files by their names and not their folders."""
+    words = []
+    for word in sys.argv[1:]:
+        option, equals, path = word.partition("=") if word.startswith("--") else ("", "", word)
+        folder, name = os.path.split(path)
+        # Only what is a path: a column may have a slash in its name.
+        words.append(option + equals + (name if name and os.path.isdir(folder) else path))
+    return shlex.join(["isinglass", *words])
 
 
 class Bar:
@@ -48,6 +61,9 @@ class Bar:
 
         class Speed(progress.ProgressColumn):
             def render(self, task: progress.Task) -> Text:
+                units = {"attacking": "attacks", "trying settings": "settings"}
+                if task.description in units:  # which do not go by rows
+                    return Text(f"{task.completed:,.0f} {units[task.description]}")
                 return Text(f"{task.speed:,.0f} rows/s" if task.speed else "")
 
         return progress.Progress(

@@ -1,57 +1,28 @@
-"""The demo's report: one page that needs nothing but a browser."""
+"""The demo's report: one page that needs nothing but a browser, and leads on to the audits."""
 
 from __future__ import annotations
 
-from html import escape
+from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing import words
+from isinglass.auditing.markup import document, text
+from isinglass.auditing.result import MUCH, SOME, AttackResult
+from isinglass.demo.story import AIRLINES, ALPHA, PLANTED, Chapter, Story
 
-from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6876; --line: #d8dee6; --bg: #fbfcfd;
-  --find: #2b7a78; --leak: #c4572f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a3b0bd; --line: #38444f;
-  --bg: #151b21; --find: #58b3ab; --leak: #e08a63; } }
-body { margin: 0; background: var(--bg); color: var(--ink);
-  font: 16px/1.55 system-ui, sans-serif; }
-main { max-width: 46rem; margin: 0 auto; padding: 2rem 1.2rem 4rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2.4rem 0 .4rem; }
-.lead, .small { color: var(--soft); }
-.small { font-size: .88rem; }
-.row { display: grid; grid-template-columns: minmax(9rem, 15rem) 1fr 4.2rem; gap: .8rem;
-  align-items: center; margin: .45rem 0; }
+_STYLE = """<style>
+h1 { font-size: 1.7rem; line-height: 1.2; color: var(--ink); }
+main { max-width: 48rem; }
+.row { display: grid; grid-template-columns: minmax(9rem, 19rem) 1fr 4.2rem; gap: .1rem .8rem;
+  align-items: center; margin: .7rem 0; }
 .bar { height: 1.05rem; background: var(--line); border-radius: 3px; position: relative; }
-.bar i { display: block; height: 100%; border-radius: 3px; background: var(--find); }
-.leak .bar i { background: var(--leak); }
-.bar b { position: absolute; top: -.2rem; bottom: -.2rem; width: 2px; background: var(--ink); }
+.bar i { display: block; height: 100%; border-radius: 3px; background: var(--calm); }
+.leak .bar i { background: var(--bad); }
+.bar b { position: absolute; top: -.25rem; bottom: -.25rem; width: 2px; background: var(--ink); }
 .value { text-align: right; font-variant-numeric: tabular-nums; }
-.note { border-left: 3px solid var(--leak); padding: .1rem 0 .1rem 1rem; margin: 1.2rem 0; }
-code { font-size: .9em; }
-@media (max-width: 34rem) { .row { grid-template-columns: 1fr 4.2rem; }
+.row .soft { grid-column: 1 / -1; }
+.note { border-left: .3rem solid var(--bad); padding-left: 1rem; margin: 1.5rem 0; }
+@media screen and (max-width: 44rem) { .row { grid-template-columns: 1fr 4.2rem; }
   .row .label { grid-column: 1 / -1; } }
-"""
-
-
-def _row(label: str, share: float, value: str, *, leak: bool = False, mark: float = -1) -> str:
-    kind = "row leak" if leak else "row"
-    line = f'<b style="left:{100 * mark:.1f}%"></b>' if mark >= 0 else ""
-    return (
-        f'<div class="{kind}"><span class="label">{escape(label)}</span>'
-        f'<span class="bar"><i style="width:{100 * share:.1f}%"></i>{line}</span>'
-        f'<span class="value">{escape(value)}</span></div>'
-    )
-
-
-def _chapter(title: str, text: str, chapter: Chapter, story: Story, who: str) -> str:
-    found = _row("found by the miner", chapter.found / story.top, f"{chapter.found}/{story.top}")
-    recovered = _row(
-        f"read back by {who}",
-        chapter.recovered,
-        f"{chapter.recovered:.0%}",
-        leak=True,
-        mark=chapter.blind,
-    )
-    return f"<h2>{escape(title)}</h2><p>{text}</p>{found}{recovered}"
+</style>"""
 
 
 def render(story: Story) -> str:
@@ -59,50 +30,128 @@ def render(story: Story) -> str:
     first, second, third = (name.title() for name in AIRLINES)
     shared, own = story.shared_key, story.multiparty
     chapters = _chapter(
-        "One key for all (tanh distortion)",
-        f"All three perturb with the same secret key, so distances between records of different "
-        f"airlines still mean something. The price: whoever holds the key reads everybody&rsquo;s "
-        f"release. Here {escape(second)} undoes {escape(first)}&rsquo;s.",
+        "1. One key for all: tanh distortion",
+        "All three perturb with the same secret key, so that records of different airlines can be "
+        "compared. The price: whoever holds the key reads everybody's release, and so does the "
+        f"miner with the help of one of them. Here {second} undoes {first}'s.",
         shared,
         story,
-        second,
     ) + _chapter(
-        "A secret each (random multiparty perturbation)",
-        f"Each airline adds its own secret to a public matrix (&alpha; = {ALPHA:g}). Nobody can "
-        f"simply undo another&rsquo;s release, but the matrix is public: here the miner guesses "
-        f"{escape(first)}&rsquo;s records from it, knowing what {escape(second)}&rsquo;s flights "
-        "look like.",
+        "2. A secret each: random multiparty perturbation",
+        f"Each airline adds a secret of its own to a public matrix (α = {ALPHA:g}), and no key is "
+        "shared. But the matrix is public, and the miner can reckon back from it.",
         own,
         story,
-        "the miner",
     )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>isinglass demo: three airlines, one miner</title><style>{_STYLE}</style></head><body><main>
-<h1>Three airlines, one miner</h1>
-<p class="lead">{escape(first)}, {escape(second)} and {escape(third)} want to know which of their
-{story.rows:,} recorded moments of flight are strange, without showing anybody their recordings.
-Each hands a perturbed copy &mdash; a <em>release</em> &mdash; to a miner, who pools them and looks
-for records far from all others.</p>
-<p>Two questions decide whether that was a good idea: <strong>are the strange moments still
-found?</strong> and <strong>what could somebody get back?</strong></p>
-<p class="small">Found: how many of the {story.top} strongest outliers of the pooled recordings are
-among the {story.top} strongest of the pooled releases. Read back: the share of
-{escape(first)}&rsquo;s {story.columns} sensor values guessed to within 10&nbsp;% of the
-sensor&rsquo;s range. The upright line is what a guess that never saw the release achieves.</p>
+    body = f"""{_STYLE}<h1>Three airlines, one miner</h1>
+<p>{first}, {second} and {third} want to know which of their {story.rows:,} recorded moments of
+flight are strange, without showing anybody their recordings. Each hands a perturbed copy &mdash; a
+<em>release</em> &mdash; to a miner, who pools them and looks for records far from all others.</p>
+<p>Two questions decide whether that is a good idea: <strong>are the strange moments still
+found?</strong> and <strong>what could somebody get back?</strong> Here are two ways of releasing,
+and for each the answers. To the second, {first} found the answer by an <em>audit</em>: it attacked
+its own release as a snoop would, and compared the guesses with its recordings.</p>
 {chapters}
+<h2>How to read this</h2>
+<ul><li><strong>Found</strong>: of the strongest outliers of the recordings, how many are among the
+strongest of the releases: {story.top} of all recordings, or {PLANTED} of {first}&rsquo;s.</li>
+<li><strong>Got back</strong>: the share of {first}&rsquo;s values, {story.columns} to a record, that
+an attacker guessed to within 10&nbsp;% of the sensor&rsquo;s range. The upright line is a blind
+guess: the best one that never looks at the release.</li>
+<li><strong>Known pair</strong>: a record that the attacker has and can point to in the release.
+Nobody gets points for records that were given.</li>
+<li><strong>Verdict</strong>: <em>recovered</em> where the strongest attacker without the key got
+{words.share(MUCH)} or more of what a blind guess leaves open, <em>partly recovered</em> from
+{words.share(SOME)}. It
+speaks of the attacks tried and of no others.</li></ul>
 <div class="note"><p><strong>Neither release is a guarantee.</strong> Perturbation is a heuristic:
-what is hidden depends on what the other side already knows. A few recognised records, a second
-release of the same rows, or columns that were kept as they are help a snoop more than these two
-numbers show.</p></div>
-<h2>How well could anybody do?</h2>
+what it hides depends on what the other side already knows. The two ways are shown side by side; an
+airline that really used both on the same recordings would tell more than either does alone.
+<code>isinglass tune</code> looks for a setting that gives away less.</p></div>
+<h2>How well could anybody find them?</h2>
 <p>{story.planted} anomalies were planted, some of them faint. On the recordings themselves the
 {story.top} strongest outliers contain {story.planted_found_in_tables} of them; on the tanh
 releases {shared.planted_found}, on the multiparty releases {own.planted_found}.</p>
 <h2>What lies in this folder</h2>
-<p><code>{"/</code>, <code>".join(AIRLINES)}/</code>: each airline&rsquo;s recordings and keys,
-which stay there. <code>miner/</code>: the releases and the public matrix, which is all that left.
-The flights are generated; the keys came from the operating system.</p>
-</main></body></html>
-"""
+<p><code>{"/</code>, <code>".join(AIRLINES)}/</code>: each airline&rsquo;s recordings and keys, and
+{first}&rsquo;s own edition of the audits, which names single records. They stay there.
+<code>miner/</code>: the releases, the public matrix and the public edition of the audits, which is
+all that left. The flights are generated; the keys came from the operating system.</p>"""
+    return document("isinglass demo: three airlines, one miner", body)
+
+
+def attackers(chapter: Chapter) -> list[tuple[str, AttackResult]]:
+    """Who is told of, with what is said of each: most dangerous company first."""
+    strongest, unaided, snoop = chapter.strongest, chapter.unaided, chapter.snoop
+    told = [(f"{AIRLINES[1].title()}, who holds the same key", snoop)] if snoop.with_key else []
+    told.append(("The strongest without the key", strongest))
+    if unaided is not strongest:
+        told.append(("The strongest without one known pair", unaided))
+    return told
+
+
+def had_to_know(chapter: Chapter, attack: AttackResult) -> str:
+    """An attacker's knowledge beyond what a release says of itself, which everybody has."""
+    public = PublicParameters(chapter.findings.method).describe()
+    return attack.knowledge.removeprefix(public).removeprefix(", ") or "nothing but the release"
+
+
+def _chapter(title: str, told: str, chapter: Chapter, story: Story) -> str:
+    first = AIRLINES[0].title()
+    d = chapter.findings.detection
+    rows = "".join(
+        _row(
+            who,
+            attack.success,
+            words.share(attack.success),
+            leak=True,
+            mark=attack.baseline,
+            below=_small(chapter, attack),
+        )
+        for who, attack in attackers(chapter)
+    )
+    pooled = _row(
+        "By the miner, in all releases pooled",
+        chapter.found / story.top,
+        f"{chapter.found}/{story.top}",
+    )
+    alone = _row(
+        f"In {first}'s release by itself",
+        d.rate,
+        f"{words.found(chapter.findings)}/{d.n_outliers}",
+        below=f"{words.interval(d.low, d.high)}, allowing for chance; a blind choice would find "
+        f"{words.share(d.chance)}",
+    )
+    whole, public = chapter.report, chapter.public_report
+    return f"""<h2>{text(title)}</h2><p>{text(told)}</p>
+<h3>Are the strange moments still found?</h3>{pooled}{alone}
+<h3>What could somebody get back?</h3>
+<p>The audit&rsquo;s verdict: <strong class="bad">{text(chapter.findings.verdict)}</strong>.</p>
+{rows}
+<p>The whole audit: <a href="{whole}">{first}&rsquo;s own edition</a>, which stays with {first},
+and <a href="{public}">the public edition</a>, which may be passed on.</p>"""
+
+
+def _small(chapter: Chapter, attack: AttackResult) -> str:
+    """What stands under an attacker's bar."""
+    remark = words.remark(attack)
+    blind = f"A blind guess gets {words.share(attack.baseline)}" + (
+        f": {remark}." if remark else "."
+    )
+    if attack.with_key:
+        return blind
+    name, deed = words.name_of(attack.name), words.STORIES[attack.name]
+    known = had_to_know(chapter, attack)
+    return f"“{name}” {deed}. It had to know: {known}. {blind}"
+
+
+def _row(
+    label: str, share: float, value: str, *, leak: bool = False, mark: float = -1, below: str = ""
+) -> str:
+    line = f'<b style="left:{100 * mark:.1f}%"></b>' if mark >= 0 else ""
+    small = f'<span class="soft">{text(below)}</span>' if below else ""
+    return (
+        f'<div class="{"row leak" if leak else "row"}"><span class="label">{text(label)}</span>'
+        f'<span class="bar"><i style="width:{100 * share:.1f}%"></i>{line}</span>'
+        f'<span class="value">{text(value)}</span>{small}</div>'
+    )

@@ -1,10 +1,10 @@
-"""Three airlines release their flights, a miner finds the outliers, and a snoop tries his luck."""
+"""Three airlines release their flights, a miner finds the outliers, and one airline audits."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from isinglass import datasets
-from isinglass.activations import double_logistic, double_logistic_inverse
+from isinglass.auditing.files import audit_files
+from isinglass.auditing.result import AttackResult, Findings
 from isinglass.errors import ReleaseError
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation
-from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
+from isinglass.perturb.public_matrix import public_matrix
 from isinglass.publish import write_release
 from isinglass.release import Release
+from isinglass.threads import one_thread
 
 Array = NDArray[Any]
 Bounds = dict[str, tuple[float, float]]
@@ -31,18 +33,60 @@ ROWS = 6000
 PLANTED = 40
 TOP = 100
 ALPHA = 0.2
+TRIALS = 2  # the release at hand, and one under a key drawn anew with records held out
+_NAMES = {"tanh": "shared key", "multiparty": "multiparty"}
+_KEYS = {"tanh": "shared.key", "multiparty": "multiparty.key"}
 _MARKER = ".isinglass-demo"
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One way of releasing: what the miner finds, and what somebody gets back."""
+    """One way of releasing: what the miner finds, and what attackers get of the first airline."""
 
     name: str
     found: int  # of the TOP strongest outliers of the pooled tables
     planted_found: int  # of all planted anomalies
-    recovered: float  # share of values guessed within 10 % of their column's range
-    blind: float  # the same for a guess that never saw the release
+    findings: Findings = field(repr=False)
+    report: str  # the audit's two editions, from the demo's folder
+    public_report: str
+
+    @property
+    def strongest(self) -> AttackResult:
+        """Whoever got most without the key."""
+        attack = self.findings.strongest()
+        assert attack is not None
+        return attack
+
+    @property
+    def snoop(self) -> AttackResult:
+        """Whom the chapter is about: a holder of the shared key, else the miner on its own."""
+        done = [a for a in self.findings.attacks if a.failed is None]
+        holders = [a for a in done if a.with_key and a.name == "collusion"]
+        return holders[0] if holders else self.unaided
+
+    @property
+    def unaided(self) -> AttackResult:
+        """Whoever got most without the key and without recognising a record in the release."""
+        done = [a for a in self.findings.attacks if a.failed is None and not a.with_key]
+        return max((a for a in done if a.n_pairs is None), key=lambda a: a.gain)
+
+    def to_json(self, folder: Path) -> dict[str, Any]:
+        detection = self.findings.detection
+        names = ("name", "knowledge", "success", "low", "high", "baseline")
+        return {
+            "name": self.name,
+            "found": self.found,
+            "planted_found": self.planted_found,
+            "recovered": self.snoop.success,
+            "blind": self.snoop.baseline,
+            "verdict": self.findings.verdict,
+            "strongest": {name: getattr(self.strongest, name) for name in names},
+            "detection": {
+                name: getattr(detection, name) for name in ("rate", "low", "high", "n_outliers")
+            },
+            "report": str(folder / self.report),
+            "public_report": str(folder / self.public_report),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +103,10 @@ class Story:
     folder: str
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        told = {
+            c: getattr(self, c).to_json(Path(self.folder)) for c in ("shared_key", "multiparty")
+        }
+        return {name: told.get(name, getattr(self, name)) for name in self.__slots__}
 
 
 def run(folder: Path, say: Callable[[str], None], random_state: int | None = None) -> Story:
@@ -70,20 +117,24 @@ def run(folder: Path, say: Callable[[str], None], random_state: int | None = Non
     bounds = _public_bounds(random_state)
     pooled = np.vstack([_scaled(X, bounds) for X in tables.values()])
     truth = _strongest(pooled)
+    found = {}
+    for veil, release in (("tanh", _shared_key), ("multiparty", _multiparty)):
+        say(f"Releasing under {_NAMES[veil]} …")
+        found[veil] = _strongest(np.vstack(release(folder, bounds)))
     chapters = {}
-    for name, tell in (("shared key", _shared_key), ("multiparty", _multiparty)):
-        say(f"Releasing under {name} …")
-        releases, recovered, blind = tell(folder, tables, bounds)
-        found = _strongest(np.vstack(releases))
-        hits, hit_planted = len(found & truth), _count(found, planted)
-        chapters[name] = Chapter(name, hits, hit_planted, recovered, blind)
+    for veil, rows in found.items():
+        say(f"Attacking {AIRLINES[0]}'s {veil} release …")
+        hits, planted_hits = len(rows & truth), _count(rows, planted)
+        chapters[veil] = Chapter(
+            _NAMES[veil], hits, planted_hits, *_audit(folder, veil, random_state)
+        )
     return Story(
         rows=len(pooled),
         columns=pooled.shape[1],
         planted=int(planted.sum()),
         planted_found_in_tables=_count(truth, planted),
         top=TOP,
-        shared_key=chapters["shared key"],
+        shared_key=chapters["tanh"],
         multiparty=chapters["multiparty"],
         folder=str(folder),
     )
@@ -131,12 +182,10 @@ def _public_bounds(seed: int | None) -> Bounds:
     return {name: (float(a), float(b)) for name, a, b in edges}
 
 
-def _shared_key(
-    folder: Path, tables: dict[str, Array], bounds: Bounds
-) -> tuple[list[Array], float, float]:
+def _shared_key(folder: Path, bounds: Bounds) -> list[Array]:
     """Everybody perturbs with one key, so that records of different airlines can be compared."""
-    first, second, _ = AIRLINES
-    key = folder / first / "shared.key"
+    first = AIRLINES[0]
+    key = folder / first / _KEYS["tanh"]
     releases = []
     for name in AIRLINES:
         out = folder / "miner" / f"{name}.tanh.parquet"
@@ -147,17 +196,11 @@ def _shared_key(
             home=folder / name / "register",
         )  # fmt: skip
         releases.append(Release.read(out).to_numpy())
-    # The second airline holds the same key, and so reads the first one's release.
-    holder = load_key(key)
-    assert isinstance(holder, Distortion)
-    return releases, *_score(holder.undo(releases[0]), tables[first], tables[second])
+    return releases
 
 
-def _multiparty(
-    folder: Path, tables: dict[str, Array], bounds: Bounds
-) -> tuple[list[Array], float, float]:
+def _multiparty(folder: Path, bounds: Bounds) -> list[Array]:
     """Everybody adds a secret of their own to a public matrix."""
-    first, second, _ = AIRLINES
     matrix = public_matrix(len(bounds), study="demo")
     matrix.save(folder / "miner" / "public.matrix.json")
     releases = []
@@ -165,37 +208,34 @@ def _multiparty(
         out = folder / "miner" / f"{name}.multiparty.parquet"
         write_release(
             folder / name / "flights.parquet", out, MultipartyPerturbation(matrix, alpha=ALPHA),
-            key=folder / name / "multiparty.key", bounds=bounds, clip=True, again=True,
+            key=folder / name / _KEYS["multiparty"], bounds=bounds, clip=True, again=True,
             home=folder / name / "register",
         )  # fmt: skip
         releases.append(Release.read(out).to_numpy())
-    guess = _linear_guess(releases[0], matrix, _scaled(tables[second], bounds))
-    low, high = np.array(list(bounds.values())).T
-    return releases, *_score(guess * (high - low) + low, tables[first], tables[second])
+    return releases
 
 
-def _linear_guess(Z: Array, matrix: PublicMatrix, sample: Array) -> Array:
-    """The best linear guess of whoever knows T, alpha and records like those in the release.
-
-    Erfani et al., eq. 5, with the public T in place of T + D and the unknown D y as noise of
-    variance alpha^2 / 3 E|y|^2.
-    """
-    T, Y = matrix.matrix, double_logistic(sample)
-    mean, spread = Y.mean(axis=0), np.cov(Y, rowvar=False)
-    noise = ALPHA**2 / 3 * (Y**2).sum(axis=1).mean()
-    gain = spread @ T.T @ np.linalg.inv(T @ spread @ T.T + noise * np.eye(len(T)))
-    guess = mean + (Z - mean @ T.T) @ gain.T
-    return double_logistic_inverse(np.clip(guess, 0, double_logistic(np.array(1.0))))
-
-
-def _score(guess: Array, truth: Array, sample: Array) -> tuple[float, float]:
-    """Share of values within 10 % of their range: of this guess, and of one made blind."""
-    width = 0.1 * np.ptp(truth, axis=0)
-    blind = np.median(sample, axis=0)
-    return (
-        float((np.abs(guess - truth) <= width).mean()),
-        float((np.abs(blind - truth) <= width).mean()),
-    )
+def _audit(folder: Path, veil: str, seed: int | None) -> tuple[Findings, str, str]:
+    """The first airline attacks its own release; one edition stays, the other may be passed on."""
+    first = AIRLINES[0]
+    table, release, key = (
+        f"{first}/flights.parquet", f"miner/{first}.{veil}.parquet", f"{first}/{_KEYS[veil]}"
+    )  # fmt: skip
+    again = f"isinglass audit {table} {release} --key {key} --trials {TRIALS} -n {PLANTED}"
+    with one_thread():  # small products: threads would wait for each other longer than they work
+        audited = audit_files(
+            folder / table,
+            folder / release,
+            perturbation=load_key(folder / key),
+            n_trials=TRIALS,
+            n_outliers=PLANTED,  # as deep into one airline's records as TOP is into all
+            settings={"command": again},
+            random_state=seed,
+        )
+    internal, public = f"{first}/audit-{veil}.html", f"miner/audit-{veil}.public.html"
+    audited.save(folder / internal)
+    audited.save(folder / public, public=True)
+    return audited.findings, internal, public
 
 
 def _strongest(X: Array) -> set[int]:

@@ -203,19 +203,26 @@ class DistanceOutliers(Detector):
         """
         table = self._searchable()
         if X is None:
-            score = np.empty(len(table.X))
-            if len(table.X) == 1:
-                return np.zeros(1)
-            for a in range(0, len(score), _PART):
-                found = table.own(np.arange(a, min(a + _PART, len(score))))
-                score[found.rows] = found.scores
-            return score
+            return self.row_scores(np.arange(len(table.X)))
         X = self._encoded(self._checked(X, reset=False))
         parts = [
             table.anywhere(X[a : a + _PART], best=self._unknown(X[a : a + _PART]))
             for a in range(0, len(X), _PART)
         ]
         return np.concatenate([np.empty(0), *(part.scores for part in parts)])
+
+    def row_scores(self, rows: ArrayLike) -> Doubles:
+        """Scores of the fitted table's own rows, by their numbers."""
+        table, rows = self._searchable(), np.asarray(rows, dtype=np.int64)
+        if len(table.X) == 1:
+            return np.zeros(len(rows))
+        place = np.empty(len(table.X), dtype=np.int64)  # of each row in the index
+        place[table.index.order] = np.arange(len(place))
+        score: Doubles = np.empty(len(place))
+        for a in range(0, len(rows), _PART):
+            found = table.own(place[rows[a : a + _PART]])
+            score[found.rows] = found.scores
+        return np.asarray(score[rows])
 
     def score(self, X: Any, y: object = None) -> Ranking:
         """Reference mode: the `n_outliers` rows of `X` furthest from the fitted table.

@@ -21,7 +21,7 @@ _LEAF_ROWS, _LEAF_ROWS_AT_MOST = 64, 512
 _MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are taken
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
 LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
-_BATCH = 32  # queries of one leaf that are bounded together
+_BATCH = 64  # queries of one leaf that are bounded together
 _BATCH_PRODUCT = 128  # queries that are compared with everything together
 
 
@@ -216,7 +216,7 @@ class Searcher:
 
     def _near(self, queries: nearest.Queries, n_leaves: int, k: int) -> tuple[Doubles, Doubles]:
         """Bounds on the score and on the k-th distance from the leaves close by."""
-        batches = _close_by(queries.home, self.index.n_leaves)
+        batches = _close_by(queries.home, self.index.n_leaves, _BATCH if n_leaves > LOOK else 16)
         n_leaves = min(n_leaves, self.index.n_leaves)
         score, reach = np.empty(len(queries.Q)), np.empty(len(queries.Q))
         with one_thread():
@@ -231,13 +231,13 @@ class Searcher:
         return score, reach
 
 
-def _close_by(home: Rows, n_leaves: int) -> Rows:
+def _close_by(home: Rows, n_leaves: int, wanted: int) -> Rows:
     """Where batches of queries begin, and the end: of one leaf, or of a few where queries are rare.
 
-    Leaves with neighbouring numbers are neighbours, up to 16 of them.
+    Leaves with neighbouring numbers are neighbours, up to 16 of them and somewhat beyond.
     """
     n, together = len(home), 1
-    while together < leaves.FAN and n * together < 16 * n_leaves:
+    while together < wanted and n * together < wanted * n_leaves:
         together *= 2
     place = home // together
     first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))

@@ -19,6 +19,8 @@ from isinglass.kernels.leaves import FAN
 MEAN, SUM, KTH = 0, 1, 2
 BELOW, EXACT = 0, 1
 _INF = np.float32(np.inf)
+_0 = np.float32(0)  # comparing with a plain 0 would turn to float64
+_1, _2, _3, _4, _6, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 6, 8))
 _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
 _UP = 1 + 1e-12  # more than float64 can round in a few steps
@@ -133,21 +135,41 @@ def scan(Q, i, offset, tiles, at, width, gap, square):
 
     `offset` is what columns add that are not in the tile, because all rows agree in them.
     Unsigned numbers, because a signed index might count from the end: the loops would not become
-    vector instructions. No views, because threads would fight over their reference counts.
+    vector instructions. Four columns at a time, because `square` is read and written in each loop.
+    No views, because threads would fight over their reference counts.
     """
     w, place = np.uint64(width), np.uint64(at)
+    columns, c = np.uint64(Q.shape[1]), np.uint64(0)
     for j in range(w):
         square[j] = offset
-    for c in range(Q.shape[1]):
+    while c < columns:
+        if four_numbers(gap, c):
+            q0, q1, q2, q3 = Q[i, c], Q[i, c + _1], Q[i, c + _2], Q[i, c + _3]
+            place1, place2, place3 = place + w, place + _2 * w, place + _3 * w
+            for j in range(w):
+                step0, step1 = tiles[place + j] - q0, tiles[place1 + j] - q1
+                step2, step3 = tiles[place2 + j] - q2, tiles[place3 + j] - q3
+                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
+                square[j] += two + more
+            place, c = place + _4 * w, c + _4
+            continue
         q = Q[i, c]
         if gap[c] > 0:
             for j in range(w):
-                square[j] += gap[c] if tiles[place + j] != q else np.float32(0)
+                square[j] += gap[c] if tiles[place + j] != q else _0
         else:
             for j in range(w):
                 step = tiles[place + j] - q
                 square[j] += step * step
-        place += w
+        place, c = place + w, c + _1
+
+
+@kernel
+def four_numbers(gap, c):
+    """Whether column `c` and the three after it are numeric."""
+    if c + _4 > np.uint64(gap.shape[0]):
+        return False
+    return gap[c] + gap[c + _1] + gap[c + _2] + gap[c + _3] == 0  # a gap is never below 0
 
 
 @kernel
@@ -195,19 +217,29 @@ def leaf_bounds(index, begin, end, measure, k, bound):
 def turn(tile, other, gap, square):
     """Squared distances, in tile units, of each row of a tile to the one at its place in another.
 
-    `other` may be wider than the tile.
+    `other` may be wider than the tile. Four columns at a time, as in `scan`.
     """
-    w = tile.shape[1]
+    w, columns, c = np.uint64(tile.shape[1]), np.uint64(tile.shape[0]), np.uint64(0)
     for j in range(w):
         square[j] = 0
-    for c in range(tile.shape[0]):
+    while c < columns:
+        if four_numbers(gap, c):
+            c1, c2, c3 = c + _1, c + _2, c + _3
+            for j in range(w):
+                step0, step1 = tile[c, j] - other[c, j], tile[c1, j] - other[c1, j]
+                step2, step3 = tile[c2, j] - other[c2, j], tile[c3, j] - other[c3, j]
+                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
+                square[j] += two + more
+            c += _4
+            continue
         if gap[c] > 0:
             for j in range(w):
-                square[j] += gap[c] if tile[c, j] != other[c, j] else np.float32(0)
+                square[j] += gap[c] if tile[c, j] != other[c, j] else _0
         else:
             for j in range(w):
                 step = tile[c, j] - other[c, j]
                 square[j] += step * step
+        c += _1
 
 
 @kernel
@@ -222,23 +254,49 @@ def keep(best, value):
 
 
 @kernel
-def box_squares(low, high, boxes, g, gap, square):
-    """Squared distances, in tile units, from a box to each box of group `g`."""
-    for j in range(FAN):
+def box_squares(low, high, flat, g, gap, square):
+    """Squared distances, in tile units, from a box to each box of group `g` of the `flat` boxes.
+
+    The boxes of a group are counted by `square`: a loop over a constant is unrolled before the
+    compiler thinks of vector instructions, and is five times as slow.
+    """
+    fan, columns, c = np.uint64(square.shape[0]), np.uint64(low.shape[0]), np.uint64(0)
+    place = np.uint64(g) * columns * _2 * fan
+    for j in range(fan):
         square[j] = 0
-    for c in range(low.shape[0]):
-        below, above = low[c], high[c]
+    while c < columns:
+        below0, above0 = low[c], high[c]
+        if four_numbers(gap, c):
+            below1, above1 = low[c + _1], high[c + _1]
+            below2, above2 = low[c + _2], high[c + _2]
+            below3, above3 = low[c + _3], high[c + _3]
+            place1, place2, place3 = place + _2 * fan, place + _4 * fan, place + _6 * fan
+            for j in range(fan):
+                step0 = between(flat[place + j], flat[place + fan + j], below0, above0)
+                step1 = between(flat[place1 + j], flat[place1 + fan + j], below1, above1)
+                step2 = between(flat[place2 + j], flat[place2 + fan + j], below2, above2)
+                step3 = between(flat[place3 + j], flat[place3 + fan + j], below3, above3)
+                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
+                square[j] += two + more
+            place, c = place + _8 * fan, c + _4
+            continue
         if gap[c] > 0:
-            for j in range(FAN):
-                apart = boxes[g, c, 0, j] > above or boxes[g, c, 1, j] < below
-                square[j] += gap[c] if apart else np.float32(0)
+            for j in range(fan):
+                apart = flat[place + j] > above0 or flat[place + fan + j] < below0
+                square[j] += gap[c] if apart else _0
         else:
-            for j in range(FAN):
-                step = boxes[g, c, 0, j] - above
-                other = below - boxes[g, c, 1, j]
-                step = step if step > other else other
-                step = step if step > 0 else np.float32(0)
+            for j in range(fan):
+                step = between(flat[place + j], flat[place + fan + j], below0, above0)
                 square[j] += step * step
+        place, c = place + _2 * fan, c + _1
+
+
+@kernel
+def between(low, high, below, above):
+    """How far apart two intervals are; 0 where they meet."""
+    step, other = low - above, below - high
+    step = step if step > other else other
+    return step if step > _0 else _0
 
 
 @kernel
@@ -345,7 +403,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
     width, k = queries.Q.shape[1], best.shape[1]
     level_at, boxes, gap = index.level_at, index.boxes, measure.gap
     slack, scale, kind = measure.slack, measure.scale, measure.kind
-    root = level_at.shape[0] - 1
+    flat, root = boxes.ravel(), level_at.shape[0] - 1
     room = index.start.shape[0] + boxes.shape[0] + FAN
     keys, nodes = np.empty(room, np.float32), np.empty(room, np.int64)
     square, near = np.empty(index.widest, np.float32), np.empty(FAN, np.float32)
@@ -385,7 +443,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                     break
             far = ((upper[0, k - 1] + dust) * slack) ** 2
             if leaf == home and not from_root:
-                box_squares(low, high, boxes, home // FAN, gap, near)
+                box_squares(low, high, flat, home // FAN, gap, near)
                 for j in range(FAN):
                     other = home // FAN * FAN + j
                     if near[j] <= far and boxes[home // FAN, 0, 0, j] < _INF and other != home:
@@ -407,7 +465,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                 level = root
                 while node < level_at[level]:
                     level -= 1
-                box_squares(low, high, boxes, node, gap, near)
+                box_squares(low, high, flat, node, gap, near)
                 child = (node - level_at[level]) * FAN
                 for j in range(FAN):
                     # An empty box is at no distance: it fills a group, or holds only copies.

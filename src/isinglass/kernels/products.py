@@ -13,30 +13,35 @@ from isinglass.kernels.leaves import FAN, select
 from isinglass.kernels.nearest import (
     BELOW,
     EXACT,
-    KTH,
-    MEAN,
     exact_square,
     insert,
-    keep,
     score_of,
 )
 
 _INF = np.float32(np.inf)
+_HALF = np.float32(0.5)
 _UP = 1 + 1e-12
 _UP32 = 1 + 2.0**-22
 
 
 @kernel
-def centre_squares(middle, boxes, g, gap, square):
-    """Squared distances, in tile units, from a point to the centres of the boxes of group `g`."""
-    for j in range(FAN):
+def centre_squares(middle, flat, g, gap, square):
+    """Squared distances, in tile units, from a point to the centres of the boxes of group `g`.
+
+    Written for vector instructions, as `nearest.box_squares`.
+    """
+    fan, columns = np.uint64(square.shape[0]), np.uint64(middle.shape[0])
+    low = np.uint64(g) * columns * np.uint64(2) * fan
+    for j in range(fan):
         square[j] = 0
-    for c in range(middle.shape[0]):
+    for c in range(columns):
         if gap[c] == 0:
-            for j in range(FAN):
-                step = (boxes[g, c, 0, j] + boxes[g, c, 1, j]) * np.float32(0.5) - middle[c]
+            m, high = middle[c], low + fan
+            for j in range(fan):
+                step = (flat[low + j] + flat[high + j]) * _HALF - m
                 square[j] += step * step
-    for j in range(FAN):
+        low += np.uint64(2) * fan
+    for j in range(fan):
         if not square[j] >= 0:  # an empty box has no centre
             square[j] = _INF
 
@@ -58,19 +63,19 @@ def nearest_leaves(middle, boxes, level_at, gap, order, n):
     """
     leaves = order.shape[0]
     groups = leaves // FAN
-    square = np.empty(FAN, np.float32)
+    square, flat = np.empty(FAN, np.float32), boxes.ravel()
     chosen = np.arange(groups)
     some = min(groups, n // 4 + 4)
     if some < groups:
         far = np.empty(groups, np.float32)
         for g in range((groups + FAN - 1) // FAN):
-            centre_squares(middle, boxes, level_at[1] + g, gap, square)
+            centre_squares(middle, flat, level_at[1] + g, gap, square)
             for j in range(min(FAN, groups - g * FAN)):
                 far[g * FAN + j] = square[j]
         select(far, chosen, some)
     close = np.empty(some * FAN, np.float32)
     for t in range(some):
-        centre_squares(middle, boxes, chosen[t], gap, square)
+        centre_squares(middle, flat, chosen[t], gap, square)
         for j in range(FAN):
             close[t * FAN + j] = square[j]
             order[t * FAN + j] = chosen[t] * FAN + j
@@ -85,69 +90,80 @@ def near_bounds(queries, batches, begin, end, index, measure, k, n_leaves, reach
 
     Batch `b` is queries `batches[b] : batches[b + 1]`. All its distances to a leaf come from one
     matrix product, |x|² + |y|² - 2 x·y from the middle of the batch, plus all that it may have
-    been rounded. `reach` bounds the k-th distance, in tile units.
+    been rounded; |x|² is the same for all and added last. `reach` bounds the k-th distance, in
+    tile units.
     """
     Q, gap, level_at, boxes = queries.Q, measure.gap, index.level_at, index.boxes
     start, tiles, tile_at, blur = index.start, index.tiles, index.tile_at, index.blur
     width, leaves = Q.shape[1], index.start.shape[0] - 1
     order = np.arange(leaves)
-    numeric, home, skip, number = gap == 0, queries.home, queries.skip, index.order
+    numeric, skip, number = gap == 0, queries.skip, index.order
+    q_blur, offset = queries.blur, queries.offset
+    kind, slack, scale, dust = measure.kind, measure.slack, measure.scale, measure.dust
     coded = not numeric.all()
-    rounding = np.float32((numeric.sum() + 16) * 2.0**-23)
+    rounding = (width + 16) * 2.0**-23  # discrete columns count: each is one more sum
+    larger = np.float32(1 + rounding)
     squares, middle = np.empty(index.widest, np.float32), np.empty(width, np.float32)
     moved = np.empty(width * index.widest, np.float32)
+    ascending = np.empty((1, k))
     for b in range(begin, end):
         first, size = batches[b], batches[b + 1] - batches[b]
         take_middle(Q, first, first + size, middle)
         nearest_leaves(middle, boxes, level_at, gap, order, n_leaves)
-        least, most = home[first], home[first]
-        for i in range(first, first + size):
-            least, most = min(least, home[i]), max(most, home[i])
-        lanes = (size + 7) // 8 * 8
-        turned = np.zeros((width, lanes), np.float32)
-        length = np.zeros(lanes, np.float32)
-        for c in range(width):
-            if numeric[c]:
-                for i in range(size):
-                    turned[c, i] = Q[first + i, c] - middle[c]
-                    length[i] += turned[c, i] * turned[c, i]
-        best = np.full((k, lanes), _INF, np.float32)
-        value = np.empty(lanes, np.float32)
+        turned, length = from_middle(Q, np.arange(first, first + size), middle, numeric)
+        best = np.full((size, k), _INF, np.float32)
+        product = np.empty(size * index.widest, np.float32)
         off = np.float32(0)
         for t in range(n_leaves):
             leaf = order[t]
-            w = start[leaf + 1] - start[leaf]
+            begins, w = start[leaf], start[leaf + 1] - start[leaf]
             if boxes[leaf // FAN, 0, 0, leaf % FAN] == _INF:
                 continue  # an empty box: no rows, or copies of rows in another leaf
             padded = (w + 15) // 16 * 16
             tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, padded))
             here = moved[: width * padded].reshape((width, padded))
             move(tile, middle, numeric, here, squares)
-            product = np.dot(here.T, turned)
+            rows = product[: size * padded].reshape((size, padded))
+            np.dot(turned, here, rows)
+            for j in range(padded):
+                squares[j] *= larger
+            if coded:
+                add_gaps(tile, w, Q, first, gap, rows)
             off = max(off, blur[leaf])
-            for j in range(w):
-                square = squares[j]
-                for i in range(lanes):
-                    both = length[i] + square
-                    value[i] = both - np.float32(2) * product[j, i] + rounding * both
-                if coded:
-                    add_gaps(tile, j, Q, first, size, gap, value)
-                if least < 0 or least <= leaf <= most:  # a query's own row may be here
-                    for i in range(size):
-                        if number[start[leaf] + j] == skip[first + i]:
-                            value[i] = _INF
-                keep(best, value)
+            keep_least(rows, squares, number, begins, w, skip, first, best)
         for i in range(size):
             q = first + i
-            margin = queries.blur[q] + off + measure.dust
-            total, last = 0.0, 0.0
+            margin = q_blur[q] + off + dust
             for p in range(k):
-                square = max(np.float64(best[p, i]), 0.0) + queries.offset[q]
-                last = np.sqrt(square) * measure.slack + margin
-                total += last
-            reach[q] = last
-            total = last if measure.kind == KTH else total / k if measure.kind == MEAN else total
-            score[q] = total / measure.scale * _UP32
+                square = max(best[i, p] + length[i] * (1 + rounding), 0.0) + offset[q]
+                ascending[0, p] = np.sqrt(square) * slack + margin
+            reach[q] = ascending[0, k - 1]
+            score[q] = score_of(ascending, 0, kind) / scale * _UP32
+
+
+@kernel
+def keep_least(rows, squares, number, begins, w, skip, first, best):
+    """Put `squares[j] + rows[s, j]` among the smallest of row `s` of `best`, for each s and j.
+
+    Few values are, so a whole row is compared first. A query's own row, `skip`, does not count.
+    """
+    k, among = best.shape[1], np.empty(w + 1, np.int64)
+    for s in range(rows.shape[0]):
+        limit = best[s, k - 1]
+        hits = 0
+        for j in range(rows.shape[1]):
+            hits += squares[j] + rows[s, j] < limit
+        if hits == 0:
+            continue
+        hits = 0
+        for j in range(w):  # without a branch, which would often be guessed wrong
+            among[hits] = j
+            hits += squares[j] + rows[s, j] < limit
+        for t in range(hits):
+            j = among[t]
+            value = squares[j] + rows[s, j]
+            if value < best[s, k - 1] and number[begins + j] != skip[first + s]:
+                insert(best, s, value)
 
 
 @kernel
@@ -172,13 +188,14 @@ def move(tile, middle, numeric, here, squares):
 
 
 @kernel
-def add_gaps(tile, j, Q, first, size, gap, value):
-    """What the discrete columns add to the squared distances from row j of a tile."""
+def add_gaps(tile, w, Q, first, gap, rows):
+    """What the discrete columns add to the squared distances of queries and rows of a tile."""
     for c in range(tile.shape[0]):
         if gap[c] > 0:
-            for i in range(size):
-                if tile[c, j] != Q[first + i, c]:
-                    value[i] += gap[c]
+            for s in range(rows.shape[0]):
+                for j in range(w):
+                    if tile[c, j] != Q[first + s, c]:
+                        rows[s, j] += gap[c]
 
 
 @kernel

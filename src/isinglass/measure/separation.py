@@ -142,6 +142,32 @@ def correlations(original: Array, components: Array) -> Array:
     return np.asarray(np.clip(columns.T @ parts, -1.0, 1.0))
 
 
+def best_naming(guess: ArrayLike, truth: ArrayLike) -> Array:
+    """The columns of a guess, named and turned at their best for the attacker.
+
+    They are put in the order, and flipped about their means, so that they correlate most with the
+    truth in sum, and get its means and deviations: the attacker who knows column variances. A
+    column of the truth for which none is left gets its mean.
+    """
+    mine, table = (np.asarray(t, dtype=np.float64) for t in (guess, truth))
+    if mine.ndim != 2 or table.ndim != 2 or len(mine) != len(table) or not len(table):
+        raise ValueError(
+            "guess and truth must be tables with the same records, "
+            f"got shapes {mine.shape} and {table.shape}"
+        )
+    named = np.tile(table.mean(axis=0), (len(table), 1))
+    ours, theirs = (np.flatnonzero(t.min(axis=0) < t.max(axis=0)) for t in (mine, table))
+    if not len(ours) or not len(theirs):
+        return named
+    match = correlations(table[:, theirs], mine[:, ours])
+    columns, parts = linear_sum_assignment(np.abs(match), maximize=True)
+    unit = _standardized(mine[:, ours[parts]]) * np.linalg.norm(
+        table[:, theirs[columns]] - named[:, theirs[columns]], axis=0
+    )
+    named[:, theirs[columns]] += unit * np.copysign(1.0, match[columns, parts])
+    return named
+
+
 def sample_rows(n_rows: int, rng: np.random.Generator, most: int = MOST_ROWS) -> Any:
     """An index of at most `most` rows without repeats: all of them where there are no more."""
     if n_rows <= most:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.perturb.noise import row_chunks
@@ -94,6 +95,18 @@ class GeometricPerturbation(ScaledPerturbation):
             stream=chance.stream_key(rng),
         )
 
+    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        The noise comes out too: the key draws it again for the rows numbered `first_row` on.
+        """
+        check_is_fitted(self, "_key")
+        moved = np.array(Z, dtype=np.float64)
+        if self.draws_noise:
+            self._add_noise(moved, first_row, -self.noise)
+        moved -= self._key.translation
+        return self._unscaled(moved @ self._key.rotation)
+
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         rotation = self._key.rotation.astype(dtype)
         translation = self._key.translation.astype(dtype)[:, np.newaxis]
@@ -109,10 +122,13 @@ class GeometricPerturbation(ScaledPerturbation):
         moved = super()._perturb(X, first_row)
         if not self.draws_noise:
             return moved
+        self._add_noise(moved, first_row, self.noise)
+        return moved
+
+    def _add_noise(self, moved: Array, first_row: int, size: float) -> None:
         stream, width = chance.Stream(self._key.stream), moved.shape[1]
         for rows in row_chunks(len(moved), width):
             noise = stream.normal(first_row + rows.start, rows.stop - rows.start, width)
-            noise *= self.noise
+            noise *= size
             noise += moved[rows]
             moved[rows] = noise
-        return moved

@@ -14,6 +14,7 @@ from isinglass.perturb.key import KeyFile, read_key
 
 # One method a file; each registers itself when it is imported.
 _FILES = (
+    "adaptive",
     "condensation",
     "distortion",
     "geometric",

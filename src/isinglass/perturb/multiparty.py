@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
-from isinglass.activations import BEST_CURVATURE, double_logistic
+from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
 from isinglass.errors import PrivacyWarning
+from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
 from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
@@ -157,6 +158,21 @@ class MultipartyPerturbation(ScaledPerturbation):
     def _perturb(self, X: Array, first_row: int) -> Array:
         weights = self.public_matrix_.matrix + self._key.shift
         return _released(self._within_bounds(X), self._scaling, weights, self.curvature)
+
+    def undo(self, Z: ArrayLike, *, sample: ArrayLike | None = None) -> Array:
+        """The likeliest records behind a release: what any holder of the key can do.
+
+        Equation 5 on f(x), then the inverse of f. Without a `sample` of records like those
+        released every record is presumed to lie near the middle of the bounds.
+        """
+        check_is_fitted(self, "_key")
+        weights = self.public_matrix_.matrix + self._key.shift
+        b = BEST_CURVATURE if self.curvature is None else float(self.curvature)
+        seen = None if sample is None else double_logistic(self._rescaled(sample), b)
+        middle = double_logistic(np.full(weights.shape[1], 0.5), b)
+        found = behind(weights, np.asarray(Z, dtype=np.float64), middle, seen)
+        top = float(double_logistic(np.ones(1), b)[0])
+        return self._unscaled(double_logistic_inverse(np.clip(found, 0, top), b))
 
     def key_file(self) -> KeyFile:
         stored = super().key_file()

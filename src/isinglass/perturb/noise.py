@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
@@ -137,21 +138,36 @@ class AdditiveNoise(Perturbation):
             )
         return AdditiveNoiseKey(stream=chance.stream_key(rng), scales=scales)
 
+    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        The key draws the noise of the rows numbered `first_row` on again; what stays is rounding.
+        """
+        check_is_fitted(self, "_key")
+        Z = np.asarray(Z, dtype=np.float64)
+        out = np.empty_like(Z)
+        for rows in row_chunks(*Z.shape):
+            out[rows] = Z[rows] - self._noise(first_row, rows, Z.shape[1])
+        return out
+
     def _perturb(self, X: Array, first_row: int) -> Array:
-        stream, scales = chance.Stream(self._key.stream), self._key.scales
         out = np.empty_like(X)
-        width = X.shape[1]
-        for rows in row_chunks(len(X), width):
-            where = (first_row + rows.start, rows.stop - rows.start, width)
-            if self.distribution == "gaussian":
-                noise = stream.normal(*where)
-            else:
-                # Half-width sqrt(3) gives standard deviation one.
-                noise = (2 * stream.uniform(*where) - 1) * np.sqrt(3)
-            noise *= scales
+        for rows in row_chunks(*X.shape):
+            noise = self._noise(first_row, rows, X.shape[1])
             noise += X[rows]
             out[rows] = noise
         return out
+
+    def _noise(self, first_row: int, rows: slice, width: int) -> Array:
+        stream = chance.Stream(self._key.stream)
+        where = (first_row + rows.start, rows.stop - rows.start, width)
+        if self.distribution == "gaussian":
+            noise = stream.normal(*where)
+        else:
+            # Half-width sqrt(3) gives standard deviation one.
+            noise = (2 * stream.uniform(*where) - 1) * np.sqrt(3)
+        noise *= self._key.scales
+        return noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,21 +228,39 @@ class MultiplicativeNoise(Perturbation):
             warnings.warn("scale is 0: the table leaves as it is", PrivacyWarning, stacklevel=4)
         return MultiplicativeNoiseKey(stream=chance.stream_key(rng))
 
+    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        The key draws the factors of the rows numbered `first_row` on again. A factor of 0, which
+        only a `scale` above 1/3 comes near to, took its value away for good; it stays 0.
+        """
+        check_is_fitted(self, "_key")
+        out = np.array(Z, dtype=np.float64)
+        if self.scale == 0:
+            return out
+        for rows in row_chunks(*out.shape):
+            factors = self._factors(first_row, rows, out.shape[1])
+            np.divide(out[rows], factors, out=out[rows], where=factors != 0)
+        return out
+
     def _perturb(self, X: Array, first_row: int) -> Array:
         if self.scale == 0:
             return X.copy()
-        stream, width = chance.Stream(self._key.stream), X.shape[1]
-        half_width = min(1.0, 3 * self.scale)
-        # A normal cut to [-c, c] is Phi^-1 of a uniform number between Phi(-c) and Phi(c).
-        tail = ndtr(-half_width / self.scale)
         out = np.empty_like(X)
-        for rows in row_chunks(len(X), width):
-            u = stream.uniform(first_row + rows.start, rows.stop - rows.start, width)
-            u *= 1 - 2 * tail
-            u += tail
-            factors = 1 + self.scale * ndtri(u)
-            # Rounding must not carry a factor over the edge.
-            np.clip(factors, 1 - half_width, 1 + half_width, out=factors)
+        for rows in row_chunks(*X.shape):
+            factors = self._factors(first_row, rows, X.shape[1])
             factors *= X[rows]
             out[rows] = factors
         return out
+
+    def _factors(self, first_row: int, rows: slice, width: int) -> Array:
+        half_width = min(1.0, 3 * self.scale)
+        # A normal cut to [-c, c] is Phi^-1 of a uniform number between Phi(-c) and Phi(c).
+        tail = ndtr(-half_width / self.scale)
+        stream = chance.Stream(self._key.stream)
+        u = stream.uniform(first_row + rows.start, rows.stop - rows.start, width)
+        u *= 1 - 2 * tail
+        u += tail
+        factors = np.asarray(1 + self.scale * ndtri(u))
+        # Rounding must not carry a factor over the edge.
+        return np.clip(factors, 1 - half_width, 1 + half_width, out=factors)

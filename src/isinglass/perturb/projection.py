@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
+from isinglass.perturb.estimate import behind
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
@@ -101,6 +103,21 @@ class RandomProjection(ScaledPerturbation):
                 f"n_components must be <= the table's {d} columns for orthogonal weights, got {p}"
             )
         return ProjectionKey(chance.haar(rng, d, p) * np.sqrt(d / p))
+
+    def undo(self, Z: ArrayLike, *, sample: ArrayLike | None = None) -> Array:
+        """The likeliest records behind a release: what any holder of the key can do.
+
+        Exact up to rounding with as many released columns as the table has. With fewer, the
+        records nearest to the middle of the bounds that fit the release; with a `sample` of
+        records like them, the best linear estimate.
+        """
+        check_is_fitted(self, "_key")
+        weights = self._key.projection
+        seen = None if sample is None else self._rescaled(sample)
+        middle = np.full(weights.shape[1], 0.5)
+        found = behind(weights, np.asarray(Z, dtype=np.float64), middle, seen)
+        # Records lie within the bounds; an estimate need not, until it is told.
+        return self._unscaled(np.clip(found, 0, 1))
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         projection = self._key.projection.astype(dtype)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
@@ -228,6 +229,13 @@ class Rotation(ScaledPerturbation):
             # Out of _warn, _search, _draw, both _fit and fit, to whoever called.
             public = "the search for a rotation gave its owner a warning about the level reached"
             warnings.warn(PrivacyWarning(message, public=public), stacklevel=7)
+
+    def undo(self, Z: ArrayLike) -> Array:
+        """Give the records back from their release: what any holder of the key can do."""
+        check_is_fitted(self, "_key")
+        key = self._key
+        # R is orthogonal: its transpose is its inverse.
+        return self._unscaled(np.asarray(Z, dtype=np.float64) @ key.rotation + key.center)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         rotation = self._key.rotation.astype(dtype)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
@@ -79,6 +79,21 @@ class ScaledPerturbation(Perturbation):
             )
             raise ValueError(message)
         return np.clip(X, low, high)
+
+    def key_bounds(self) -> tuple[Array, Array]:
+        """The bounds in use, declared or learned; learned ones are part of the key."""
+        return self._scaling.low.copy(), self._scaling.high.copy()
+
+    def _rescaled(self, records: ArrayLike) -> Array:
+        """An attacker's records in [0, 1], those beyond the bounds moved to the nearest."""
+        X = np.asarray(records, dtype=np.float64)
+        low, factor = self._scaling.factors(X.dtype)
+        return np.asarray(np.clip((X - low) * factor, 0, 1))
+
+    def _unscaled(self, values: Array) -> Array:
+        """From [0, 1] back to the columns' own units."""
+        low, high = self._scaling.low, self._scaling.high
+        return np.asarray(values * (high - low) + low)
 
     def key_file(self) -> KeyFile:
         stored = super().key_file()

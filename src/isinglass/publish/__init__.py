@@ -1,5 +1,6 @@
 """The owner's whole step: a table on disk becomes a release that leaves and a key that stays."""
 
+from isinglass.publish.draft import Draft
 from isinglass.publish.write import Written, write_release
 
-__all__ = ["Written", "write_release"]
+__all__ = ["Draft", "Written", "write_release"]

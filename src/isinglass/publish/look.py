@@ -116,8 +116,8 @@ def _declared(perturbation: Perturbation, n_columns: int) -> Scaling | None:
     return declared_scaling(perturbation.bounds, n_columns)
 
 
-def refuse_earlier(source: Source, look: Look, register: Register, *, again: bool) -> bool:
-    """Refuse rows that have left before unless told otherwise; say whether they have."""
+def refuse_earlier(source: Source, look: Look, register: Register, *, again: bool) -> int:
+    """Refuse rows that have left before unless told otherwise; say how often they have."""
     earlier = register.earlier(look.fingerprint)
     if earlier and not again:
         last = earlier[-1]
@@ -126,7 +126,7 @@ def refuse_earlier(source: Source, look: Look, register: Register, *, again: boo
             f"{last.release}); several releases of the same rows can be averaged or combined "
             "against them: pass --again if that is meant"
         )
-    return bool(earlier)
+    return len(earlier)
 
 
 def notes_on(look: Look, source: Source, *, again: bool, shuffle: bool) -> list[Note]:

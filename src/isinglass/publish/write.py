@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
+from isinglass.publish.draft import Draft
 from isinglass.publish.look import (
     Note,
     look_at,
@@ -84,8 +85,10 @@ def write_release(
     delimiter: str | None = None,
     home: str | Path | None = None,
     reads: Sequence[str | Path | None] = (),
+    writes: Mapping[str, Path] | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
+    gate: Callable[[Draft], None] | None = None,
 ) -> Written:
     """Perturb a table and write its release and key; two passes, in bounded memory.
 
@@ -129,10 +132,15 @@ def write_release(
         own data folder.
     reads : paths
         Other files the work was set up from, never to be written over.
+    writes : mapping, optional
+        Files the caller will write, by what they are: names no other file here may take.
     progress : callable, optional
         Called as `progress(stage, rows done, rows in all or None)`.
     say : callable, optional
         Called with a sentence about what the work needs before it starts.
+    gate : callable, optional
+        Called with the complete `Draft` before anything has a name or is in the register; what
+        it raises refuses the release, and no file, key or entry is left behind.
     """
     out = Path(out)
     if (perturbation is None) == (use_key is None):
@@ -141,7 +149,7 @@ def write_release(
         raise ReleaseError("a shuffled release needs a key of its own; leave --use-key out")
     key_path = Path(use_key or key or out.with_suffix(".key"))
     public_path = key_path.with_suffix(".matrix.json")
-    targets = {"the release": out}
+    targets = {"the release": out, **(writes or {})}
     if use_key is None:
         targets["its key"] = key_path
         if perturbation is not None and perturbation.makes_public_file:
@@ -173,7 +181,7 @@ def write_release(
     advice = "widen the bounds" if stored is None else "the key fixes the bounds: make a new one"
     look = look_at(source, perturbation, register, tell, advice=f"{advice}, or pass --clip")
     earlier = refuse_earlier(source, look, register, again=again)
-    notes += notes_on(look, source, again=earlier, shuffle=shuffle)
+    notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
     whole = None
     if stored is None:
         state_needs(perturbation, look.survey, say)
@@ -182,7 +190,7 @@ def write_release(
         notes.append(Note(SEEDED, SEEDED))
 
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
-    facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier)
+    facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)
     public = perturbation.public_file() if stored is None else None
     named: list[Path] = []
     with Finishing() as finishing:
@@ -195,6 +203,8 @@ def write_release(
                     None if stored else pack(_filed(perturbation, source, shuffle_key), passphrase)
                 )
                 sync(release_file)
+                if gate is not None:
+                    gate(Draft.of(source, release_file, perturbation, shuffle_key, earlier))
                 finishing.begin()
                 register.add(
                     look.fingerprint, release=out.name, method=perturbation.method, again=again
@@ -275,7 +285,10 @@ def _fit(
                 done += len(block.X)
                 tell("gathering", done, facts.n_rows)
             tell("searching", 0, None)
-            whole = perturbation.fit_transform(X)
+            if perturbation.keeps_rows:  # row by row then, with the columns that are kept beside
+                perturbation.fit(X)
+            else:
+                whole = perturbation.fit_transform(X)
         else:
             perturbation.fit_survey(facts)
     return whole

@@ -1,0 +1,105 @@
+"""Collusion: the server and some participants against another, with all that they hold."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass import chance
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.knowledge import (
+    Colluders,
+    Fact,
+    Knowledge,
+    KnownPairs,
+    PopulationSample,
+    PublicParameters,
+)
+from isinglass.attack.known_input import KnownInputAttack
+from isinglass.attack.map_estimate import MAPAttack
+from isinglass.attack.marginals import clipped
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+
+
+class CollusionAttack(Attack):
+    """Read a participant's release with what other participants tell the server.
+
+    Where all share one key, any holder undoes everybody's release: by the key's own `undo`, or,
+    where it has none, by releasing the colluders' records with it, which makes as many known
+    pairs as they have records. Where every participant has a key of its own, colluders' tables
+    tell how records are distributed, and records that a colluder shares with the victim are
+    known pairs: under random multiparty perturbation both go into `MAPAttack`, under any other
+    method the pairs into `KnownInputAttack`.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None
+        Passed on to those attacks.
+    """
+
+    name: ClassVar[str] = "collusion"
+    needs: ClassVar[tuple[type[Fact], ...]] = (Colluders,)
+
+    def __init__(self, random_state: chance.RandomState = None) -> None:
+        self.random_state = random_state
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        colluders = known.need(Colluders)
+        Z = rows_of(released)
+        if colluders.key is not None:
+            return self._with_key(Z, colluders, known)
+        pooled = _pooled(colluders, known)
+        pairs = pooled.find(KnownPairs)
+        public = pooled.find(PublicParameters)
+        method = None if public is None else public.method
+        if method == "multiparty" and PopulationSample in pooled:
+            attack = MAPAttack("sample", "joint", random_state=self.random_state)
+            return attack.guess(Z, pooled)
+        if pairs is None:
+            raise AttackError(
+                "this attack needs a shared key or shared records, except against method multiparty"
+            )
+        return KnownInputAttack(random_state=self.random_state).guess(Z, pooled)
+
+    def _with_key(self, Z: Array, colluders: Colluders, known: Knowledge) -> Array:
+        undo = getattr(colluders.key, "undo", None)
+        if undo is not None:
+            try:
+                found = np.asarray(undo(Z), dtype=np.float64)
+            except ValueError:  # no inverse is known; pairs may still tell
+                found = np.array([[np.nan]])
+            if np.isfinite(found).all():
+                return clipped(found, known)
+        tables = [table for table in colluders.tables if len(table)]
+        if not tables:
+            raise AttackError(
+                "a shared key without a way back needs colluders' tables to try it on"
+            )
+        own = np.vstack(tables)
+        theirs = np.asarray(colluders.key.transform(own), dtype=np.float64)
+        pairs = KnownPairs(np.arange(len(Z), len(Z) + len(own)), own)
+        # As if the colluders' records were in the victim's release too, which they could be.
+        both = np.vstack([Z, theirs])
+        attack = KnownInputAttack(random_state=self.random_state)
+        return clipped(attack.guess(both, Knowledge(pairs))[: len(Z)], known)
+
+
+def _pooled(colluders: Colluders, known: Knowledge) -> Knowledge:
+    """What is known, with colluders' tables as sample and shared records as pairs."""
+    tables = [table for table in colluders.tables if len(table)]
+    sample, pairs = known.find(PopulationSample), known.find(KnownPairs)
+    if sample is not None and len(sample.records):
+        tables.append(sample.records)
+    pooled = known
+    if tables:
+        pooled = pooled | PopulationSample(np.vstack(tables))
+    if colluders.shared is not None and len(colluders.shared.rows):
+        found = [colluders.shared] + ([] if pairs is None else [pairs])
+        rows = np.concatenate([p.rows for p in found])
+        pooled = pooled | KnownPairs(rows, np.vstack([p.records for p in found]))
+    return pooled

@@ -1,0 +1,197 @@
+"""Known pairs: learn the way back from records whose released rows are recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass import chance
+from isinglass.attack.base import Attack, all_seen, rows_of
+from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, OtherReleases
+from isinglass.attack.marginals import (
+    clipped,
+    deviations,
+    divisors,
+    keeps_units,
+    scaling_bounds,
+    spans,
+    statistics_for,
+)
+from isinglass.attack.regression import (
+    Fit,
+    fit_kernel,
+    fit_linear,
+    fit_mean,
+    fit_ridge,
+    fit_rigid,
+)
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+
+MODELS = ("auto", "linear", "ridge", "rigid", "kernel")
+#: A simpler map is preferred to one whose error is smaller by less than this.
+TIE = 1.05
+
+
+class KnownInputAttack(Attack):
+    """Learn the map from release to table on known pairs, and apply it to every row.
+
+    Parameters
+    ----------
+    model : {"auto", "linear", "ridge", "rigid", "kernel"}, default="auto"
+        `linear`: least squares of the record on (1, z), which inverts any affine release from as
+        many pairs as it has dimensions, plus one. `ridge`: the same, held back. `rigid`: the
+        nearest rotation and shift, for a release as wide as the table. `kernel`: kernel ridge
+        regression, for distortions. `auto` leaves pairs out in turn and takes, column by column,
+        the simplest map among the best, or the mean where none is better than it.
+    random_state : int, Generator or None
+        Chooses the pairs a kernel is fitted on where there are very many.
+    """
+
+    name = "known_input"
+    needs = (KnownPairs,)
+
+    def __init__(self, model: str = "auto", *, random_state: chance.RandomState = None) -> None:
+        if model not in MODELS:
+            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {model!r}")
+        self.model = model
+        self.random_state = random_state
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        Z = all_seen(released, known)
+        pairs = known.need(KnownPairs)
+        rows, records = _distinct(pairs, len(Z))
+        statistics = statistics_for(known, records.shape[1])
+        # Releases are made of columns brought to [0, 1], and only there is a rotation rigid.
+        bounds = scaling_bounds(known, records.shape[1])
+        low, unit = (bounds[0], spans(*bounds)) if bounds is not None else (0.0, 1.0)
+        targets = (records - low) / unit
+        mean = None if statistics is None else (statistics.mean - low) / unit
+        width = rows_of(released).shape[1]
+        single = np.asarray(released).dtype == np.float32
+        found = self._learn(_balanced(Z, known, width), Z[:, :width], rows, targets, mean, single)
+        guess = clipped(low + unit * found, known)
+        guess[rows] = records
+        return guess
+
+    def _learn(
+        self, Z: Array, own: Array, rows: Array, X: Array, mean: Array | None, single: bool
+    ) -> Array:
+        """Guess all rows in units of [0, 1]; `own` is the release without what else is seen."""
+        m, d = X.shape
+        blind = fit_mean(X, mean)
+        if m == 1:
+            return blind.predict(Z)
+        precision = 1e-5 if single else 1e-10
+        shown = Z[rows]
+        if self.model == "rigid":
+            if own.shape[1] != d:
+                raise AttackError(
+                    f"a rigid map needs a release of {d} columns as the records have, "
+                    f"got {own.shape[1]}"
+                )
+            return fit_rigid(own[rows], X).predict(own)
+        if self.model == "linear":
+            return fit_linear(shown, X, precision=precision).predict(Z)
+        if self.model == "ridge":
+            return fit_ridge(shown, X, precision=precision).predict(Z)
+        rng = chance.generator(self.random_state)
+        if self.model == "kernel":
+            return fit_kernel(shown, X, rng).predict(Z)
+        linear = fit_linear(shown, X, precision=precision)
+        if _just_enough(shown, Z, precision) and _plausible(guess := linear.predict(Z), X, mean):
+            return guess
+        if own.shape == Z.shape and own.shape[1] == d and _same_distances(own[rows], X):
+            # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
+            return linear.predict(Z)
+        candidates: list[tuple[Fit, Array]] = [(blind, Z)]  # the simplest first
+        if own.shape[1] == d:
+            candidates.append((fit_rigid(own[rows], X), own))
+        candidates += [(linear, Z), (fit_ridge(shown, X, precision=precision), Z)]
+        if m >= 8:
+            candidates.append((fit_kernel(shown, X, rng), Z))
+        return _best(candidates)
+
+
+def _best(candidates: list[tuple[Fit, Array]]) -> Array:
+    """Column by column the first candidate whose error nobody beats by much."""
+    errors = np.array([fit.errors for fit, _ in candidates])
+    # What is exact up to rounding is exact.
+    good = errors <= TIE * errors.min(axis=0) + 1e-12 * errors[0]
+    choice = good.argmax(axis=0)
+    guess = np.empty((len(candidates[0][1]), errors.shape[1]))
+    for i in np.unique(choice):
+        fit, seen = candidates[i]
+        guess[:, choice == i] = fit.predict(seen)[:, choice == i]
+    return guess
+
+
+def _distinct(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
+    if not len(pairs.rows):
+        raise AttackError("known pairs are none at all; this attack needs at least 1")
+    if pairs.rows.min() < 0 or pairs.rows.max() >= n_rows:
+        raise AttackError(f"known pairs must name rows of the release, 0 to {n_rows - 1}")
+    if not np.isfinite(pairs.records).all():
+        raise AttackError("known pairs hold numbers that are not finite")
+    rows, first = np.unique(pairs.rows, return_index=True)
+    return rows, pairs.records[first]
+
+
+def _balanced(Z: Array, known: Knowledge, width: int) -> Array:
+    """Everything seen, in comparable units: a least norm and a distance depend on them.
+
+    A method that mixes columns leaves them in common units, and dividing each by its own
+    deviation would undo that; where deviations differ greatly, columns are in units of their own.
+    """
+    others, kept = known.find(OtherReleases), known.find(KeptColumns)
+    widths = [width, *(t.shape[1] for t in others.tables)] if others is not None else [width]
+    widths += [1] * (kept.values.shape[1] if kept is not None else 0)
+    deviation = deviations(Z)
+    unit = divisors(deviation)
+    start = 0
+    for size in widths:
+        block = slice(start, start + size)
+        start += size
+        varies = deviation[block][deviation[block] > 0]
+        if len(varies) and not keeps_units(known) and varies.max() < 10.0 * varies.min():
+            unit[block] = np.sqrt((varies**2).mean())
+    return np.asarray((Z - Z.mean(axis=0)) / unit)
+
+
+def _just_enough(shown: Array, Z: Array, precision: float) -> bool:
+    """Whether the pairs span the whole release with none to spare.
+
+    Then any affine release is undone exactly, which leaving a pair out can never show.
+    """
+    center = shown.mean(axis=0)
+    _, sizes, right = np.linalg.svd(shown - center, full_matrices=False)
+    rank = int((sizes > precision * sizes[0]).sum())
+    if rank < len(shown) - 1 or rank == 0:
+        return False
+    right = right[: len(shown) - 1]
+    off = (Z - center) - (Z - center) @ right.T @ right
+    return bool(np.abs(off).max() <= 10.0 * precision * np.abs(Z).max() + 1e-12)
+
+
+def _same_distances(Z: Array, X: Array) -> bool:
+    """Whether the pairs lie as far from their mean, and at the same angles, as their records."""
+    before, after = X - X.mean(axis=0), Z - Z.mean(axis=0)
+    products = before @ before.T
+    return bool(np.allclose(after @ after.T, products, rtol=0, atol=1e-5 * products.max()))
+
+
+def _plausible(guess: Array, X: Array, mean: Array | None) -> bool:
+    """Whether guesses look like records; those of a wrong map that fits all pairs run wild.
+
+    Where statistics are known, records lie in [0, 1]; otherwise not far outside the pairs.
+    """
+    if mean is not None:
+        low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    else:
+        low, high = 2.0 * X.min(axis=0) - X.max(axis=0), 2.0 * X.max(axis=0) - X.min(axis=0)
+    outside = np.maximum(guess - high, low - guess)
+    return bool((outside <= 1e-4 * (high - low)).mean() >= 0.999)

@@ -1,0 +1,74 @@
+"""The release read as the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, OtherReleases
+from isinglass.attack.marginals import clipped, deviations, divisors, keeps_units
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+
+
+class NaiveAttack(Attack):
+    """Take released column i for the table's column i.
+
+    A released column that lies in the table's units (the method is known to keep them, or mean
+    and deviation look like it) is taken for the value plus noise, and drawn towards the mean by
+    as much as its variance exceeds the table's. Any other is moved to the column's known mean and
+    deviation. A constant released column, and a release with another number of columns, say
+    nothing, and the guess is the mean.
+    """
+
+    name = "naive"
+    needs = (ColumnStatistics,)
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        statistics = known.need(ColumnStatistics)
+        d = len(statistics.mean)
+        others = known.find(OtherReleases)
+        tables = [rows_of(released), *(others.tables if others is not None else ())]
+        rows = len(tables[0])
+        if any(len(table) != rows for table in tables):
+            raise AttackError(f"other releases must have the release's {rows} rows")
+        mean = np.broadcast_to(statistics.mean, (rows, d))
+        alike = [table for table in tables if table.shape[1] == d]
+        if not alike:
+            return mean.copy()
+        said = keeps_units(known)
+        in_units = np.array([_in_units(t, statistics, said=said) for t in alike])
+        # Noise averages out over releases; columns that only look alike are averaged with none.
+        weights = in_units / np.maximum(in_units.sum(axis=0), 1)
+        average = np.einsum("tj,tij->ij", weights, np.stack(alike))
+        some = np.asarray(in_units.any(axis=0))
+        return clipped(_read(np.where(some, average, alike[0]), statistics, some), known)
+
+
+def _in_units(table: Array, statistics: ColumnStatistics, *, said: bool) -> NDArray[np.bool_]:
+    """Whether columns look like the table's own, perhaps with noise: as centred, no narrower."""
+    if said:
+        return np.ones(table.shape[1], dtype=np.bool_)
+    deviation = deviations(table)
+    # Four standard errors: noise of mean zero moves a column's mean by more once in 16,000.
+    near = 4.0 * deviation / np.sqrt(len(table)) + 1e-6 * np.abs(statistics.mean)
+    centred = np.abs(table.mean(axis=0) - statistics.mean) <= near
+    alike = centred & (deviation >= 0.95 * statistics.deviation)
+    # A release in other units has columns that look right by chance, but not all of them.
+    return np.full(len(alike), bool(alike[deviation > 0].all()))
+
+
+def _read(table: Array, statistics: ColumnStatistics, in_units: NDArray[np.bool_]) -> Array:
+    deviation = deviations(table)
+    # z = x + y, or z = x y with E y = 1: either way cov(x, z) = var(x), so the best line through
+    # the two has slope var(x) / var(z). The slope sd(x) / sd(z), which makes the guess as wide as
+    # the table, leaves 2 (1 - rho) of the variance in place of 1 - rho^2.
+    ratio = np.where(deviation > 0, statistics.deviation / divisors(deviation), 0.0)
+    slope = np.where(in_units, np.minimum(ratio, 1.0) ** 2, ratio)
+    origin = np.where(in_units, statistics.mean, table.mean(axis=0))
+    return np.asarray(statistics.mean + (table - origin) * slope)

@@ -1,0 +1,162 @@
+"""Spectral filtering: noise spreads over all directions, correlated columns keep to a few."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass import chance
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.knowledge import (
+    Fact,
+    Knowledge,
+    OtherReleases,
+    PublicParameters,
+)
+from isinglass.attack.marginals import clipped
+from isinglass.attack.noise_law import Factors, additive_law, method_of
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+
+METHODS = ("auto", "bounds", "pca", "bayes")
+
+
+class SpectralAttack(Attack):
+    r"""Filter the noise out of $Z = X + V$ by the directions in which the release is wide.
+
+    Noise is independent from column to column, so once every column is divided by its noise's
+    deviation it is equally wide in all directions, 1, and up to $(1 + \sqrt{d / N})^2$ by chance
+    (Marchenko and Pastur). Correlated columns stand out of that in a few. Independent columns
+    do not, and there is nothing to filter but the overall size.
+
+    It needs the noise's size: from the `PublicParameters` of the release, or, where nobody
+    explained it, from `ColumnStatistics` (what the release's columns vary too much). Other
+    releases of the same shape are averaged first, which divides the noise's variance by their
+    number. Factors instead of noise are filtered as logarithms where a column has one sign.
+
+    Parameters
+    ----------
+    method : {"auto", "bounds", "pca", "bayes"}, default="auto"
+        "bounds" projects on directions wider than noise can be (Kargupta et al.). "pca" projects
+        on principal directions of cov(Z) - cov(V), those with more table than noise in them
+        (Huang et al. take those before the largest gap, which drops independent columns).
+        "bayes" is the best linear estimate $\mu + S (S + N)^{-1} (z - \mu)$ with
+        $S$ = cov(Z) - N, negative directions cut off (Huang et al.). "auto" is "bayes" with each
+        direction shrunk for the error of an estimated covariance (Gavish and Donoho), which is 0
+        below the bound of "bounds": in trials never more than 8 % behind the best of the three.
+    random_state : int, Generator or None
+        Not used; there is nothing random in it.
+
+    References
+    ----------
+    H. Kargupta, S. Datta, Q. Wang, K. Sivakumar: On the privacy preserving properties of random
+    data perturbation techniques. ICDM 2003.
+    Z. Huang, W. Du, B. Chen: Deriving private information from randomized data. SIGMOD 2005.
+    M. Gavish, D. L. Donoho: Optimal shrinkage of singular values. IEEE Trans. Inf. Theory, 2017.
+    """
+
+    name: ClassVar[str] = "spectral"
+
+    def __init__(self, method: str = "auto", *, random_state: chance.RandomState = None) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        self.method = method
+        self.random_state = random_state
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        releases = _alike(rows_of(released), known)
+        if len(releases[0]) < 2:
+            raise AttackError("this attack needs at least 2 released records")
+        if method_of(known) == "multiplicative_noise":
+            found = self._undo_factors(releases, known)
+        else:
+            found = self._undo_noise(releases, known)
+        return clipped(found, known)
+
+    def _undo_noise(self, releases: list[Array], known: Knowledge) -> Array:
+        laws = [additive_law(Z, known) for Z in releases]
+        variance = np.mean([law.variance for law in laws], axis=0) / len(releases)
+        found = self._filter(np.mean(releases, axis=0), variance)
+        for Z, law in zip(releases, laws, strict=True):
+            if law.reach is not None:
+                # Uniform noise tells for certain where the truth lies; a little is left for an
+                # estimated deviation.
+                found = np.clip(found, Z - 1.02 * law.reach, Z + 1.02 * law.reach)
+        return np.asarray(found)
+
+    def _undo_factors(self, releases: list[Array], known: Knowledge) -> Array:
+        scale = known.need(PublicParameters).parameters.get("scale")
+        if scale is None:
+            raise AttackError("this attack needs scale, a parameter of the release")
+        law, m = Factors.of(float(scale)), len(releases)
+        Z = np.mean(releases, axis=0)
+        signed = [
+            bool((np.abs(column) > 0).all() and np.ptp(np.sign(column)) == 0) for column in Z.T
+        ]
+        logged = np.array(signed)
+        size = np.where(logged, np.abs(Z), 1.0)
+        # log |z| = log |x| + log m; elsewhere m - 1 is noise in proportion to the value.
+        logs = np.log(size) - law.log_mean / m
+        plain = np.square(Z).mean(axis=0) * law.variance / (1 + law.variance) / m
+        variance = np.where(logged, law.log_variance / m, plain)
+        found = self._filter(np.where(logged, logs, Z), variance)
+        found = np.where(logged, np.sign(Z) * np.exp(np.where(logged, found, 0.0)), found)
+        for seen in releases:
+            # |z| / (1 + h) <= |x| <= |z| / (1 - h), for certain.
+            near = np.abs(seen) / (1 + law.half_width)
+            far = np.abs(seen) / max(1 - law.half_width, 1e-3)
+            found = np.sign(seen) * np.clip(found * np.sign(seen), near, far)
+        return np.asarray(found)
+
+    def _filter(self, Z: Array, variance: Array) -> Array:
+        mean, spread = Z.mean(axis=0), Z.var(axis=0, ddof=1)
+        found = Z.copy()
+        noisy = (variance > 1e-12 * spread) & (spread > 0)
+        varies = spread > 0
+        if not noisy.any():
+            return found
+        # A column without noise still tells of the others; its share keeps the algebra finite.
+        noise = np.maximum(variance, 1e-6 * spread)[varies]
+        centred = (Z - mean)[:, varies]
+        filtered = mean[varies] + centred @ self._gain(centred, noise)
+        found[:, varies] = np.where(noisy[varies], filtered, Z[:, varies])
+        return found
+
+    def _gain(self, centred: Array, noise: Array) -> Array:
+        """The matrix A of the estimate mean + (z - mean) A."""
+        unit = np.sqrt(noise)
+        n_rows, d = centred.shape
+        white = centred / unit
+        widths, directions = np.linalg.eigh(np.cov(white, rowvar=False).reshape(d, d))
+        gains = _gains(np.maximum(widths, 1e-300), n_rows, self.method)
+        return np.asarray(((directions * gains) @ directions.T) * unit / unit[:, np.newaxis])
+
+
+def _gains(widths: Array, n_rows: int, method: str) -> Array:
+    """How much of each direction of the whitened release is kept."""
+    ratio = len(widths) / n_rows
+    edge = (1 + np.sqrt(ratio)) ** 2  # of what noise alone reaches (Marchenko and Pastur)
+    if method == "bounds":
+        return np.asarray((widths > edge).astype(np.float64))
+    if method == "pca":  # what is kept brings noise 1, what is dropped costs width - 1
+        return np.asarray((widths > 2.0).astype(np.float64))
+    if method == "bayes":
+        return np.maximum(1 - 1 / widths, 0.0)
+    # Gavish and Donoho, eq. 7, for squared singular values; 1 - 1 / width where records abound.
+    inner = np.square(widths - ratio - 1) - 4 * ratio
+    # The widest direction of noise passes the edge by this much once in a hundred (Tracy and
+    # Widom); under much noise even a little of it would drown the table.
+    root = np.sqrt(ratio)
+    edge += 2.02 * n_rows ** (-2 / 3) * (1 + root) * (1 + 1 / root) ** (1 / 3)
+    return np.where(widths > edge, np.sqrt(np.maximum(inner, 0.0)) / widths, 0.0)
+
+
+def _alike(Z: Array, known: Knowledge) -> list[Array]:
+    """The release and all others of its shape."""
+    others = known.find(OtherReleases)
+    tables = () if others is None else others.tables
+    return [Z, *(table for table in tables if table.shape == Z.shape)]

@@ -1,0 +1,133 @@
+"""Which row of a release belongs to which record: by order, by a key column, or nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from isinglass.errors import AuditError
+from isinglass.progress import Progress
+from isinglass.table.ahead import one_ahead
+from isinglass.table.columns import is_numeric
+from isinglass.table.memory import available_bytes, readable
+from isinglass.table.prepare import Source
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file's numbers in memory, and the columns read beside them."""
+
+    name: str
+    X: Array = field(repr=False)
+    beside: pa.Table = field(repr=False)
+
+    def take(self, rows: Rows) -> Loaded:
+        return Loaded(self.name, self.X[rows], self.beside.take(pa.array(rows)))
+
+
+def load(source: Source, tell: Progress, stage: str) -> Loaded:
+    """Read a whole file; an audit compares every row with every other, so it holds them all."""
+    table = source.table
+    width = source.n_columns * np.dtype(source.dtype).itemsize
+    # Once as blocks and once as the whole they are joined to.
+    if table.n_rows is not None and 2 * width * table.n_rows > available_bytes():
+        raise AuditError(
+            f"{table.name} takes about {readable(2 * width * table.n_rows)} of memory, more than "
+            "there is; audit a release of fewer rows made in the same way"
+        )
+    blocks, beside, done = [], [], 0
+    for block in one_ahead(source.blocks()):
+        blocks.append(np.ascontiguousarray(block.X))
+        beside.append(block.kept)
+        done += len(block.X)
+        tell(stage, done, table.n_rows)
+    if not done:
+        raise AuditError(f"{table.name} has no row that could be compared")
+    names = list(source.columns.kept)
+    together = pa.Table.from_batches(beside).combine_chunks() if names else pa.table({})
+    return Loaded(table.name, np.concatenate(blocks), together)
+
+
+def match(table: Loaded, release: Loaded, column: str) -> tuple[Rows, Rows]:
+    """Rows of both that hold the same identifier, in the table's order."""
+    mine, theirs = table.beside.column(column), release.beside.column(column)
+    both_numbers = is_numeric(mine.type) and is_numeric(theirs.type)
+    kind = pa.float64() if both_numbers else pa.string()
+    try:
+        mine, theirs = (ids.cast(kind, safe=False).combine_chunks() for ids in (mine, theirs))
+    except pa.ArrowException:
+        raise AuditError(
+            f"column {column} holds values by which rows cannot be matched; use numbers or text"
+        ) from None
+    for name, ids in ((table.name, mine), (release.name, theirs)):
+        known = ids.drop_null()
+        extra = len(known) - len(known.unique())
+        if extra:
+            raise AuditError(
+                f"{name}, column {column}: {extra:,} rows repeat an identifier of another row; "
+                "each must stand once"
+            )
+    places = pc.index_in(mine, value_set=theirs.drop_null())
+    # `drop_null` moved the rows behind a missing identifier up.
+    behind, found = _valid(theirs), _valid(places)
+    if not len(found):
+        raise AuditError(
+            f"no identifier in column {column} of {release.name} is in {table.name} too"
+        )
+    return found, behind[places.to_numpy(zero_copy_only=False)[found].astype(np.intp)]
+
+
+def _valid(column: pa.Array) -> Rows:
+    return np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+
+
+def undo(release: Loaded, order: Rows) -> Loaded:
+    """A shuffled release in its table's order; `order[i]` is the table's row at place i."""
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return release.take(back)
+
+
+def refuse_other_length(table: Loaded, release: Loaded) -> None:
+    """Rows that are matched by order must be as many on both sides."""
+    if len(table.X) != len(release.X):
+        raise AuditError(
+            f"{table.name} has {len(table.X):,} rows and {release.name} has {len(release.X):,}, so "
+            "they do not match by order; name a column that identifies rows in both with --id, or "
+            "settle missing values as the release did with --missing"
+        )
+
+
+def as_numbers(column: pa.ChunkedArray) -> Array | None:
+    """A kept column as an attacker would use it: numbers, times, or codes in sorted order."""
+    kind = column.type
+    try:
+        if pa.types.is_temporal(kind):
+            column = column.cast(pa.int32() if column.type.bit_width == 32 else pa.int64())
+        if is_numeric(column.type):
+            values = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
+            known = np.isfinite(values)
+            return np.where(known, values, values[known].mean() if known.any() else 0.0)
+        texts = column.cast(pa.string()).fill_null("").to_numpy().astype(str)
+    except (pa.ArrowException, ValueError):
+        return None
+    codes = np.unique(texts, return_inverse=True)[1]
+    return np.asarray(codes, dtype=np.float64)
+
+
+def as_labels(loaded: Loaded, column: str) -> Array:
+    """A column of zeros and ones."""
+    values = loaded.beside.column(column)
+    if is_numeric(values.type) and not values.null_count:
+        numbers = values.cast(pa.float64(), safe=False).to_numpy()
+        if np.isin(numbers, (0, 1)).all():
+            return np.asarray(numbers, dtype=np.int64)
+    raise AuditError(f"{loaded.name}, column {column} must hold 0 or 1 in every row to be a label")

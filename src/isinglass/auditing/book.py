@@ -1,0 +1,88 @@
+"""A search's memory: every measurement in one file, so that a stopped search goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.auditing.candidates import Candidate
+from isinglass.auditing.measured import Measurement
+from isinglass.errors import AuditError
+
+Array = NDArray[Any]
+
+
+@dataclass(slots=True)
+class Book:
+    """Measurements already made, in memory and, where one was named, in a file."""
+
+    seed: int
+    path: Path | None = None
+    entries: dict[str, Measurement] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls, path: str | Path | None, X: Array, asked: dict[str, Any], seed: int | None
+    ) -> Book:
+        if path is None:
+            return cls(secrets.randbelow(2**31) if seed is None else seed)
+        path = Path(path)
+        # A digest under a salt of its own: the file says nothing about the table but "the same".
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if not lines:
+            head: dict[str, Any] = {
+                "format": "isinglass-tune-1",
+                "seed": secrets.randbelow(2**31) if seed is None else seed,
+                "salt": secrets.token_hex(16),
+            }
+            head["table"] = _digest(X, asked, head["salt"])
+            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+            return cls(head["seed"], path)
+        try:
+            head = json.loads(lines[0])
+            same = head["table"] == _digest(X, asked, head["salt"])
+            book = cls(int(head["seed"]), path)
+            for line in lines[1:]:
+                entry = _parsed(line)
+                if entry is not None:  # a last line that was cut short is measured again
+                    book.entries[entry["of"]] = Measurement(**entry["found"])
+        except (ValueError, LookupError, TypeError):
+            raise AuditError(f"{path} is not a file that a search can go on from") from None
+        if not same or (seed is not None and seed != book.seed):
+            raise AuditError(f"{path} belongs to another table, or to a search with other settings")
+        return book
+
+    def known(
+        self, candidate: Candidate, n_rows: int, draw: int, found: Callable[[int], Measurement]
+    ) -> Measurement:
+        """The measurement, from the book or made now."""
+        of = f"{candidate.method} {candidate.setting} {n_rows} {draw}"
+        if of not in self.entries:
+            words = hashlib.sha256(f"{self.seed} {of}".encode()).digest()
+            self.entries[of] = found(int.from_bytes(words[:4], "little") >> 1)
+            if self.path is not None:
+                line = json.dumps({"of": of, "found": asdict(self.entries[of])})
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+        return self.entries[of]
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return None
+
+
+def _digest(X: Array, asked: dict[str, Any], salt: str) -> str:
+    key = hashlib.sha256(salt.encode() + json.dumps(asked, sort_keys=True).encode())
+    key.update(str(X.shape).encode() + np.ascontiguousarray(X).tobytes())
+    return key.hexdigest()

@@ -1,0 +1,97 @@
+"""Who plays which part in a trial: rows the attacker knows, rows he must guess, rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import KnownPairs
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+#: So many records bring Wilson's 95 % interval down to one hundredth on either side.
+ENOUGH = 9604
+MOST_SAMPLED = 10_000
+#: A release of no more rows is given to the attacks whole; of a larger one the rows above do.
+SEEN_WHOLE = 20_000
+HELD_OUT = 0.2
+SAMPLED = 0.1
+#: Records known without their rows; more make the search for them longer, not surer.
+LOCATED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Row numbers of one trial, in the release; no record is both known and scored.
+
+    `attacked` are all rows an attack sees: those it may know as pairs come first, then those it
+    must guess, then, of a table that is not large, all others. `chosen` marks, among the
+    attacked, a random choice to score; `outlier` the true outliers, which are all attacked so
+    that their figure does not rest on a handful.
+    """
+
+    attacked: Rows = field(repr=False)
+    n_known: int
+    levels: tuple[int, ...]  # numbers of known pairs to try
+    chosen: NDArray[np.bool_] = field(repr=False)
+    outlier: NDArray[np.bool_] = field(repr=False)
+    sample: Rows = field(repr=False)
+
+    @property
+    def most_pairs(self) -> int:
+        """The largest number of known pairs that is tried."""
+        return max(self.levels, default=0)
+
+    def pairs(self, table: Array, n: int) -> KnownPairs:
+        """The first n rows with their records, numbered as the attacked rows are."""
+        return KnownPairs(np.arange(n), table[self.attacked[:n]])
+
+
+def pair_levels(n_rows: int, n_columns: int, most: int | None = None) -> tuple[int, ...]:
+    """How many known pairs to try: d + 1, 2 d, 10 d and one in a hundred, up to `most`."""
+    limit = max(1, n_rows // 3)
+    limit = limit if most is None else min(limit, most)
+    wanted = {n_columns + 1, 2 * n_columns, 10 * n_columns, round(0.01 * n_rows)}
+    return tuple(sorted({min(n, limit) for n in wanted if min(n, limit) >= 1}))
+
+
+def cast_rows(
+    n_rows: int,
+    n_columns: int,
+    outliers: Array,
+    rng: np.random.Generator,
+    *,
+    enough: int = ENOUGH,
+    most_pairs: int | None = None,
+) -> Cast:
+    """Deal the rows of a release out, at random."""
+    order = rng.permutation(n_rows)
+    # A sample that cannot show how the columns go together would be no attacker at all.
+    n_sample = max(round(SAMPLED * n_rows), min(n_columns + 2, n_rows // 3))
+    n_sample = min(n_sample, MOST_SAMPLED)
+    levels = pair_levels(n_rows, n_columns, most_pairs)
+    # Some records are known without their rows, even where no pair is.
+    n_known = max(0, *levels, min(max(n_columns + 1, LOCATED), n_rows // 3))
+    sample, known = order[:n_sample], order[n_sample : n_sample + n_known]
+    left = order[n_sample + n_known :]
+    chosen = left[:enough]
+    further = np.setdiff1d(np.intersect1d(outliers, left), chosen)
+    attacked = np.concatenate([known, chosen, further])
+    scored = len(attacked)
+    if n_rows <= SEEN_WHOLE:
+        attacked = np.concatenate([attacked, np.setdiff1d(order, attacked)])
+    is_chosen = np.zeros(len(attacked), dtype=bool)
+    is_chosen[n_known : n_known + len(chosen)] = True
+    is_outlier = np.isin(attacked, outliers)
+    is_outlier[:n_known] = is_outlier[scored:] = False
+    return Cast(attacked, n_known, levels, is_chosen, is_outlier, sample)
+
+
+def all_rows(n_rows: int, outliers: Array) -> Cast:
+    """Every row is attacked and scored: for an attacker whose knowledge is given."""
+    rows = np.arange(n_rows)
+    return Cast(rows, 0, (), np.ones(n_rows, dtype=bool), np.isin(rows, outliers), rows[:0])

@@ -1,0 +1,287 @@
+"""An audit of two files: which columns and rows of them belong together, then the audit itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from isinglass.auditing import align
+from isinglass.auditing.align import Array, Loaded, Rows
+from isinglass.auditing.made_from import (
+    KeyFacts,
+    facts_of,
+    keeps_rows,
+    public_parameters,
+    refuse_other_width,
+    remade,
+    table_columns,
+)
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.report import Report
+from isinglass.auditing.result import PolicyLine
+from isinglass.auditing.run import audit
+from isinglass.errors import AuditError
+from isinglass.perturb.base import Perturbation
+from isinglass.progress import Progress, quiet
+from isinglass.release import Facts
+from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.prepare import Source
+from isinglass.table.read import Table, open_table
+from isinglass.table.shuffle import keyed_order
+
+TOGETHER = "all releases of these rows are attacked together"
+
+
+def audit_files(
+    table: Any,
+    release: str | Path,
+    *,
+    drop: Sequence[str] = (),
+    one_hot: Sequence[str] = (),
+    missing: str = "error",
+    id_column: str | None = None,
+    label: str | None = None,
+    perturbation: Perturbation | None = None,
+    key: KeyFacts | None = None,
+    other_releases: Sequence[str | Path] = (),
+    earlier: int | None = None,
+    n_trials: int | None = None,
+    n_outliers: int | None = None,
+    most_pairs: int | None = None,
+    policy: Policy | None = None,
+    settings: Mapping[str, Any] | None = None,
+    encoding: str = "utf8",
+    delimiter: str | None = None,
+    random_state: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Attack a release on disk, whoever made it; both files are held in memory.
+
+    A release of ours says itself which columns it kept, in which order its rows stand and what is
+    public about its method. Of any other, all numeric columns count, and its rows are taken to
+    stand in the table's order unless `id_column` names a column that is in both.
+
+    Parameters
+    ----------
+    table, release : path
+        CSV, Parquet or Arrow files; the table may also be a frame or an array.
+    drop, one_hot, missing
+        As the release was made.
+    id_column : str, optional
+        A column of both files that tells which rows belong together.
+    label : str, optional
+        A column of the table with 1 for anomalies, else 0.
+    perturbation : Perturbation, optional
+        Draws keys anew in the trials; a fitted one is also the key that may be stolen. Left out,
+        and with `n_trials` above 1, a release of ours is made again from what it says of itself.
+    key : KeyFacts, optional
+        Undoes a shuffled order, and knows the columns.
+    other_releases : paths
+        Further releases of the same rows, attacked together with this one.
+    earlier : int, optional
+        How many other releases there are; by default one, where the release says that its rows
+        had left before.
+    """
+    opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    released = open_table(release, encoding=encoding, delimiter=delimiter)
+    facts = facts_of(release)
+    if perturbation is not None and facts is not None and perturbation.method != facts.method:
+        raise AuditError(
+            f"the key is of the method {perturbation.method}, and {released.name} was made by "
+            f"{facts.method}"
+        )
+    beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
+    columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    categories = None if key is None or key.categories is None else dict(key.categories)
+    source = Source(opened, columns, missing=missing, categories=categories)
+    refuse_other_width(source, released, facts, perturbation)
+
+    mine = align.load(source, progress, "reading the table")
+    if opened.n_rows is not None and len(mine.X) < opened.n_rows:
+        left = opened.n_rows - len(mine.X)
+        notes.append(f"{left:,} rows of the table with missing values were left out.")
+    theirs, kept_names = _load_release(released, facts, id_column, label, progress)
+    n_rows = len(mine.X)
+    mine, theirs, rows, correspond = _aligned(mine, theirs, facts, key, id_column, notes)
+    complete = len(mine.X) == n_rows
+    if correspond and perturbation is not None and hasattr(perturbation, "_key"):
+        _refuse_other_key(perturbation, mine, theirs, complete)
+    kept = _kept(theirs, kept_names, notes)
+    others = _others(
+        other_releases, mine, rows, n_rows, correspond, id_column, label, encoding, delimiter, notes
+    )
+    if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
+        perturbation = remade(facts, source.names)
+    elif perturbation is not None and perturbation.draws_noise and not complete:
+        # Its noise goes by row number, and some rows are gone: only new keys can be tried.
+        perturbation = clone(perturbation)
+    wanted = int(facts is not None and facts.again) if earlier is None else earlier
+    report = audit(
+        mine.X,
+        theirs.X,
+        perturbation=perturbation,
+        n_trials=n_trials,
+        n_outliers=n_outliers,
+        most_pairs=most_pairs,
+        labels=None if label is None else align.as_labels(mine, label),
+        column_names=list(source.names),
+        parameters=public_parameters(facts, source.names),
+        kept=kept,
+        other_releases=others,
+        rows_correspond=correspond,
+        policy=policy,
+        settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
+        random_state=random_state,
+        progress=progress,
+    )
+    lines = []
+    if wanted:
+        met = len(others) >= wanted
+        told = f"{len(others)} of {wanted} other releases were attacked together with this one"
+        lines = [PolicyLine(TOGETHER, told, met)]
+        if not met:
+            notes.append(f"{told}; several releases of the same rows tell more than each of them.")
+    found = report.findings
+    found = replace(
+        found,
+        notes=(*found.notes, *notes),
+        policy=(*found.policy, *(lines if policy is not None else ())),
+    )
+    return replace(report, findings=found)
+
+
+def _file(table: Any) -> str:
+    return Path(table).name if isinstance(table, str | Path) else type(table).__name__
+
+
+def _load_release(
+    release: Table, facts: Facts | None, id_column: str | None, label: str | None, tell: Progress
+) -> tuple[Loaded, tuple[str, ...]]:
+    schema = release.schema
+    if id_column is not None and id_column not in schema.names:
+        raise AuditError(
+            f"{release.name} has no column named {id_column} to match rows by; "
+            f"it has {listed(schema.names)}"
+        )
+    kept: tuple[str, ...] = () if facts is None else facts.kept
+    if facts is not None:
+        numeric = list(facts.columns)
+        if lost := [n for n in (*facts.columns, *kept) if n not in schema.names]:
+            raise AuditError(f"{release.name} lacks columns that it says it has: {listed(lost)}")
+    else:
+        apart = (id_column, label)
+        numeric = [n for n in schema.names if n not in apart and is_numeric(schema.field(n).type)]
+    if not numeric:
+        raise AuditError(f"{release.name} has no numeric column to attack")
+    beside = [*kept, *([id_column] if id_column is not None and id_column not in kept else [])]
+    source = Source(release, Columns(tuple(numeric), (), tuple(beside)))
+    return align.load(source, tell, "reading the release"), tuple(n for n in kept if n != id_column)
+
+
+def _aligned(
+    mine: Loaded,
+    theirs: Loaded,
+    facts: Facts | None,
+    key: KeyFacts | None,
+    id_column: str | None,
+    notes: list[str],
+) -> tuple[Loaded, Loaded, Rows, bool | None]:
+    """Both row for row; also the table's rows that are left, and whether rows correspond."""
+    everything = np.arange(len(mine.X))
+    if facts is not None and not keeps_rows(facts):
+        return mine, theirs, everything, False
+    if id_column is not None:
+        rows, places = align.match(mine, theirs, id_column)
+        for loaded, n in ((mine, len(rows)), (theirs, len(places))):
+            if n < len(loaded.X):
+                notes.append(
+                    f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner."
+                )
+        return mine.take(rows), theirs.take(places), rows, True
+    if facts is not None and facts.order == "keyed":
+        if key is None or key.shuffle is None:
+            notes.append("The release is in a secret order and the key was not given to undo it.")
+            return mine, theirs, everything, False
+        align.refuse_other_length(mine, theirs)
+        order = keyed_order(key.shuffle, len(theirs.X))
+        return mine, align.undo(theirs, order), everything, True
+    align.refuse_other_length(mine, theirs)
+    return mine, theirs, everything, None if facts is None else True
+
+
+def _refuse_other_key(
+    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, most: int = 1000
+) -> None:
+    """A key of another release, or another table, would make an audit of something else."""
+    if perturbation.draws_noise and not complete:
+        return  # the noise goes by row number, and some rows are gone
+    try:
+        again = perturbation.transform_rows(mine.X[:most], 0)
+        same = again.shape == theirs.X[:most].shape and np.allclose(
+            again, theirs.X[:most], rtol=1e-4, atol=1e-4 * max(float(np.abs(again).max()), 1e-30)
+        )
+    except ValueError:  # values outside the key's bounds
+        same = False
+    if not same:
+        raise AuditError(
+            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
+            "release, or the table has changed, or other rows were left out"
+        )
+
+
+def _kept(release: Loaded, names: Sequence[str], notes: list[str]) -> Array | None:
+    """Kept columns as numbers; every attack gets them."""
+    found = {name: align.as_numbers(release.beside.column(name)) for name in names}
+    if lost := [name for name, values in found.items() if values is None]:
+        notes.append(f"Kept columns that cannot be read as numbers were not used: {listed(lost)}.")
+    columns = [values for values in found.values() if values is not None]
+    return np.column_stack(columns) if columns else None
+
+
+def _others(
+    paths: Sequence[str | Path],
+    mine: Loaded,
+    rows: Rows,
+    n_rows: int,
+    correspond: bool | None,
+    id_column: str | None,
+    label: str | None,
+    encoding: str,
+    delimiter: str | None,
+    notes: list[str],
+) -> list[Array]:
+    """Further releases of the same rows, brought into the same order."""
+    found = []
+    for path in paths:
+        facts = facts_of(path)
+        opened = open_table(path, encoding=encoding, delimiter=delimiter)
+        by_id = id_column if id_column in opened.schema.names else None
+        unknown_order = by_id is None and facts is not None and facts.order == "keyed"
+        if unknown_order or correspond is False or (facts is not None and not keeps_rows(facts)):
+            notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
+            continue
+        # Whatever left beside the perturbed columns is seen too.
+        loaded, kept = _load_release(opened, facts, by_id, label, quiet)
+        if by_id is not None:
+            present, places = align.match(mine, loaded, by_id)
+            if len(present) < len(mine.X):
+                raise AuditError(
+                    f"{loaded.name} lacks {len(mine.X) - len(present):,} of the rows attacked; "
+                    "leave it out"
+                )
+            loaded = loaded.take(places)
+        elif len(loaded.X) != n_rows:
+            raise AuditError(
+                f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
+                "do not match by order; name a column that identifies rows in all files with --id"
+            )
+        else:
+            loaded = loaded.take(rows)
+        beside = _kept(loaded, kept, notes)
+        found.append(loaded.X if beside is None else np.column_stack([loaded.X, beside]))
+    return found

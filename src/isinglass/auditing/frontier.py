@@ -1,0 +1,99 @@
+"""What a search over settings ends with: the ones nobody beats, and the one to use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isinglass.auditing.candidates import Candidate
+from isinglass.table.write import whole_file
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting as measured: what is still found, and what the strongest attacker gets."""
+
+    method: str
+    setting: str
+    value: float | None
+    detection: float
+    detection_low: float
+    detection_high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    strongest: str  # the attack behind `gain`
+    rows: int
+    trials: int
+    round: int  # how far it came; settings of different rounds saw different numbers of rows
+    on_frontier: bool = False
+    recommended: bool = False
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.method, self.value)
+
+    def dominates(self, other: Point) -> bool:
+        """At least as good in both respects, and better in one."""
+        better = self.detection > other.detection or self.gain < other.gain
+        return self.detection >= other.detection and self.gain <= other.gain and better
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The settings tried, best first, and the recommendation.
+
+    Measured on one table with the attacks of the audit: nothing is proved about another table,
+    or against an attacker who knows more than these were given.
+    """
+
+    points: tuple[Point, ...]
+    recommended: Point | None
+    sentence: str
+    min_detection: float
+    max_attack_gain: float
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str | None:
+        """The recommended setting as a line of code."""
+        return None if self.recommended is None else self.recommended.candidate.code()
+
+    def command(self, table: str = "TABLE") -> str | None:
+        """The recommended setting as a command."""
+        return None if self.recommended is None else self.recommended.candidate.command(table)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as one document."""
+        best = self.recommended
+        return {
+            "points": [asdict(p) for p in self.points],
+            "recommended": None
+            if best is None
+            else {**asdict(best), "code": self.code, "command": self.command()},
+            "sentence": self.sentence,
+            "min_detection": self.min_detection,
+            "max_attack_gain": self.max_attack_gain,
+            "settings": self.settings,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the frontier as .html, .json or .png, by the name's ending."""
+        path = Path(path)
+        if path.suffix not in (".html", ".json", ".png"):
+            raise ValueError(f"path must end in .html, .json or .png, got {path.name}")
+        with whole_file(path, force=True) as temporary:
+            if path.suffix == ".json":
+                text = json.dumps(self.to_json(), indent=2)
+                temporary.write_text(text, encoding="utf-8")
+            elif path.suffix == ".html":
+                from isinglass.auditing.frontier_page import render
+
+                temporary.write_text(render(self), encoding="utf-8")
+            else:
+                from isinglass.auditing.chart import png
+                from isinglass.auditing.frontier_chart import frontier
+
+                png(frontier([asdict(p) for p in self.points]), temporary)

@@ -1,0 +1,66 @@
+"""A frontier as one HTML page that loads nothing: the advice, the picture, the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from isinglass.auditing import words
+from isinglass.auditing.frontier_chart import frontier as chart
+from isinglass.auditing.markup import document, figure, scrolled, text
+
+if TYPE_CHECKING:
+    from isinglass.auditing.frontier import Frontier, Point
+
+
+def render(found: Frontier) -> str:
+    """The whole page; every number in it was measured in this search."""
+    last = [p for p in found.points if p.on_frontier]
+    rest = [p for p in found.points if not p.on_frontier]
+    look = "mid" if found.recommended is None else "calm"
+    pairs = found.settings.get("most_pairs")
+    assumed = (
+        "Attackers know up to ten pairs a column or one record in a hundred."
+        if pairs is None
+        else f"Attackers were assumed to know {pairs:,} pairs at most; others may get more."
+    )
+    body = f"""<header><h1>Which setting to use</h1>
+<div class="verdict {look}"><p>{text(found.sentence)}</p></div>
+{_how_to(found)}
+<p class="soft">Wanted: {words.share(found.min_detection)} of the anomalies found again, and no
+attack without the key taking more than {words.share(found.max_attack_gain)} of what a blind guess
+leaves. {text(assumed)} Figures are measurements on one table, not promises: a setting is as good
+as its worst draw, and the release you make has a key of its own. Audit it.</p></header>
+{figure(chart([asdict(p) for p in found.points]))}
+<h2>Settings that no other beats in both respects</h2>{_table(last)}
+<h2>The others</h2><p class="soft">Those of earlier rounds saw fewer rows, and were left when
+others were better.</p>{_table(rest)}
+<h2>How to repeat it</h2><p class="soft">Seed {text(str(found.settings.get("random_state")))}, on
+{text(f"{found.settings.get('rows', 0):,}")} records.</p>"""
+    return document("Which setting to use", body)
+
+
+def _how_to(found: Frontier) -> str:
+    if found.recommended is None:
+        return ""
+    return f"<pre>{text(str(found.code))}\n{text(str(found.command()))}</pre>"
+
+
+def _table(points: list[Point]) -> str:
+    header = ("method", "setting", "found", "interval", "gain", "interval", "strongest attack",
+              "rows", "draws")  # fmt: skip
+    rows = [
+        (
+            p.method + (" ← use this" if p.recommended else ""),
+            p.setting or "–",
+            words.share(p.detection),
+            words.interval(p.detection_low, p.detection_high),
+            words.share(p.gain),
+            words.interval(p.gain_low, p.gain_high),
+            words.name_of(p.strongest),
+            f"{p.rows:,}",
+            str(p.trials),
+        )
+        for p in points
+    ]
+    return scrolled(header, rows)

@@ -1,0 +1,92 @@
+"""Linkage, record by record: how many public records fit a released row as well as the true one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.fit import blocks
+from isinglass.attack.linkage import Linker
+from isinglass.auditing.plan import Scene
+from isinglass.auditing.result import Linkage
+from isinglass.measure.randomization import (
+    average_level,
+    expected_randomization_level,
+    levels_from_fits,
+    worst_level,
+)
+
+Array = NDArray[Any]
+
+#: Comparisons of a released row with a public record: about ten seconds' worth.
+_MOST_PAIRS = 1_000_000_000
+_MOST_EXPECTED = 10_000
+_LISTED = 20
+_QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+
+
+def linkage(scene: Scene, linker: Linker) -> Linkage | None:
+    """Levels of the records under attack that the attacker did not know before."""
+    places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
+    places = places[: max(200, _MOST_PAIRS // len(scene.table))]
+    chosen = scene.cast.chosen[places]
+    if not chosen.any():
+        return None
+    numbers = scene.cast.attacked[places]
+    levels = _levels(linker, places, numbers)
+    worst = np.lexsort((numbers, levels))[:_LISTED]
+    random = levels[chosen]
+    return Linkage(
+        average=average_level(random),
+        worst_1pct=float(worst_level(random)),
+        expected=_expected(scene),
+        linked=float((random == 1).mean()),
+        n_public=len(scene.table),
+        worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
+        by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
+        levels=tuple((q, float(worst_level(random, q))) for q in _QUANTILES),
+    )
+
+
+def _levels(linker: Linker, places: Array, truth: Array, n_columns: int | None = None) -> Array:
+    """How many public records fit each of these rows as well as the true one, itself included.
+
+    A level of one means that the best fit is the truth. Ties are no link: whoever sees two
+    records that fit equally well can only guess.
+    """
+    levels = np.empty(len(places), dtype=np.int64)
+    for block, fits in blocks(linker.fit(places, n_columns)):
+        levels[block] = levels_from_fits(fits, truth[block])
+    return levels
+
+
+def _by_dimension(
+    linker: Linker, places: Array, truth: Array
+) -> tuple[tuple[int, float, float], ...]:
+    """Average and worst level for public tables of one column, two, four and so on."""
+    some = max(100, _MOST_PAIRS // (20 * len(linker.public)))
+    places, truth = places[:some], truth[:some]
+    d = linker.public.shape[1]
+    found = []
+    for n in sorted({*(2**i for i in range(d.bit_length())), d}):
+        levels = _levels(linker, places, truth, n)
+        found.append((n, average_level(levels), float(worst_level(levels))))
+    return tuple(found)
+
+
+def _expected(scene: Scene) -> float | None:
+    """The average level over all draws of the noise, where noise of one size was added."""
+    parameters = scene.parameters
+    if parameters is None or parameters.method != "additive_noise":
+        return None
+    if len(scene.table) > _MOST_EXPECTED:
+        return None
+    X = np.asarray(scene.table, dtype=np.float64)
+    facts = parameters.parameters
+    scale = np.broadcast_to(np.asarray(facts.get("scale", 1.0), dtype=np.float64), X.shape[1])
+    if facts.get("relative", True):
+        scale = scale * X.std(axis=0, ddof=1)
+    law = str(facts.get("distribution", "gaussian"))
+    return float(average_level(expected_randomization_level(X, scale=scale, distribution=law)))

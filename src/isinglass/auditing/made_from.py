@@ -1,0 +1,145 @@
+"""What a release tells about the table it was made from: columns, order, public parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import PublicParameters
+from isinglass.errors import AuditError, ReleaseError, TableError
+from isinglass.perturb.base import Perturbation
+from isinglass.perturb.load import methods
+from isinglass.perturb.public_matrix import PublicMatrix
+from isinglass.perturb.scaled import ScaledPerturbation
+from isinglass.release import Facts, read_facts
+from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.prepare import Source
+from isinglass.table.read import Table
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What the owner's key knows beyond the perturbation: columns, categories, row order."""
+
+    columns: tuple[str, ...] | None = None
+    one_hot: tuple[str, ...] = ()
+    categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
+    shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
+
+
+def facts_of(release: str | Path) -> Facts | None:
+    """A release's own facts; None where it is not one of ours."""
+    try:
+        return read_facts(release)
+    except ReleaseError:  # somebody else made it
+        return None
+
+
+def table_columns(
+    table: Table,
+    facts: Facts | None,
+    key: KeyFacts | None,
+    out: Sequence[str],
+    one_hot: Sequence[str],
+    beside: Sequence[str],
+) -> tuple[Columns, list[str]]:
+    """The table's columns that are behind the release: as the key or the release says, else all."""
+    names = table.schema.names
+    kept = () if facts is None else facts.kept
+    if unknown := [n for n in dict.fromkeys([*out, *one_hot]) if n not in names]:
+        raise TableError(
+            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
+        )
+    named = None if facts is None else _named(facts)
+    numeric: list[str]
+    if key is not None and key.columns is not None:
+        numeric, encoded = list(key.columns), list(key.one_hot)
+    elif named is not None:
+        numeric = [n for n in named if n in names and n not in one_hot]
+        encoded = list(dict.fromkeys(n.rpartition("#")[0] for n in named if n not in names))
+    else:
+        apart = {*out, *kept, *one_hot}
+        rest = [n for n in names if n not in apart]
+        numeric = [n for n in rest if is_numeric(table.schema.field(n).type)]
+        encoded = list(one_hot)
+        text = [n for n in rest if n not in numeric]
+        if not numeric and not encoded:
+            raise TableError(f"{table.name} has no numeric column left that could be released")
+        columns = Columns(tuple(numeric), tuple(encoded), tuple(beside))
+        note = f"Columns of the table that are not numbers were left out: {listed(text)}."
+        return columns, [note] if text else []
+    if absent := [n for n in [*numeric, *encoded] if n not in names]:
+        raise AuditError(
+            f"{table.name} lacks columns the release was made from: {listed(absent)}; it is "
+            "another table"
+        )
+    return Columns(tuple(numeric), tuple(encoded), tuple(beside)), []
+
+
+def _named(facts: Facts) -> list[str] | None:
+    """The table's columns by name, where a release tells them."""
+    kind = methods().get(facts.method)
+    if kind is not None and kind.keeps_columns:
+        return list(facts.columns)
+    return None if facts.bounds is None else list(facts.bounds)
+
+
+def refuse_other_width(
+    source: Source, release: Table, facts: Facts | None, perturbation: Perturbation | None
+) -> None:
+    """A column too many would be looked for in vain, and one too few would not be looked for."""
+    width = getattr(perturbation, "n_features_in_", None)
+    if facts is not None and width is None:
+        matrix = facts.parameters.get("public_matrix")
+        if isinstance(matrix, dict):
+            width = matrix.get("n_features")
+        elif facts.method != "projection" and facts.parameters.get("n_components") is None:
+            width = len(facts.columns)
+    if width is not None and width != source.n_columns:
+        raise AuditError(
+            f"{release.name} was made from {width:,} columns, and {source.table.name} has "
+            f"{source.n_columns:,} that could be them; name the others with --drop (and encoded "
+            "ones with --one-hot), as the release was made"
+        )
+
+
+def keeps_rows(facts: Facts) -> bool:
+    """Whether a row of the release belongs to one of the table."""
+    kind = methods().get(facts.method)
+    return kind is None or kind.keeps_rows
+
+
+def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
+    """All that a release says in public about how it was made."""
+    if facts is None:
+        return None
+    low = high = matrix = None
+    if facts.bounds is not None and all(name in facts.bounds for name in names):
+        low, high = np.array([facts.bounds[name] for name in names], dtype=np.float64).T
+    stated = facts.parameters.get("public_matrix")
+    if isinstance(stated, dict):
+        try:
+            matrix = PublicMatrix.from_json(stated).matrix
+        except ValueError as error:
+            raise AuditError(f"the release's public matrix cannot be used: {error}") from None
+    return PublicParameters(facts.method, dict(facts.parameters), low, high, matrix)
+
+
+def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
+    """The perturbation without its key, from public facts; None where they do not suffice."""
+    kind = methods().get(facts.method)
+    if kind is None:
+        return None
+    try:
+        made = kind.from_parameters(dict(facts.parameters))
+    except (TypeError, ValueError, LookupError):
+        return None
+    if isinstance(made, ScaledPerturbation) and facts.bounds is not None:
+        low, high = zip(*(facts.bounds[name] for name in names), strict=True)
+        made.bounds = (list(low), list(high))
+    return made

@@ -1,0 +1,270 @@
+"""A report as one HTML page that loads nothing: verdict, assumptions, numbers, settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from isinglass.auditing import charts, words
+from isinglass.auditing.markup import facts, figure, folded, scrolled, stacked, text
+from isinglass.auditing.questions import answers
+from isinglass.auditing.result import PARTLY, RECOVERED, AttackResult, Detection, Findings
+from isinglass.auditing.style import STYLE
+
+# The page may show what it carries and nothing else; a name from a file cannot change that.
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+_LONG = 12  # rows; a longer table starts folded
+
+
+def render(findings: Findings, *, public: bool = False) -> str:
+    """The whole page. `findings` must be those of the edition already."""
+    parts = (
+        _verdict(findings, public),
+        _policy(findings),
+        _assumed(findings),
+        "<h2>The numbers</h2>",
+        _detection(findings.detection, public),
+        _attacks(findings, public),
+        _columns(findings.attacks),
+        _not_run(findings),
+        _linkage(findings, public),
+        _privacy(findings),
+        _headings(findings, public),
+        _settings(findings, public),
+    )
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Audit of a release: {text(findings.verdict)}</title>
+<style>{STYLE}</style></head><body><main>
+{"".join(part for part in parts if part)}
+</main></body></html>
+"""
+
+
+def summary(findings: Findings) -> str:
+    """A few lines for a notebook; nothing about single records."""
+    return (
+        f"<div><strong>{text(findings.verdict)}</strong>"
+        f"<p>{text(words.detection_sentence(findings))} "
+        f"{text(words.attack_sentence(findings))}</p></div>"
+    )
+
+
+def _verdict(findings: Findings, public: bool) -> str:
+    look = {RECOVERED: "bad", PARTLY: "mid"}.get(findings.verdict, "calm")
+    sign = {"bad": "✖", "mid": "◐", "calm": "○"}[look]
+    edition = (
+        '<p class="edition">public edition</p>'
+        if public
+        else '<p class="edition internal">internal: names single records; do not pass on</p>'
+    )
+    return f"""<header><h1>Audit of a release</h1>{edition}
+<div class="verdict {look}"><p class="word {look}"><span aria-hidden="true">{sign}</span>
+{text(findings.verdict)}</p>
+<p>{text(words.detection_sentence(findings))} {text(words.attack_sentence(findings))}</p></div>
+<p class="soft">{findings.rows:,} records, {findings.columns:,} columns; method of the release:
+{text(findings.method)}. “Recovered”, “partly recovered” and “resisted the attacks listed” speak of
+the attacks below and of no others.</p></header>"""
+
+
+def _policy(findings: Findings) -> str:
+    if not findings.policy:
+        return ""
+    rows = [
+        (line.demand, line.measured, "✓ met" if line.met else "✖ NOT MET")
+        for line in findings.policy
+    ]
+    missed = sum(not line.met for line in findings.policy)
+    said = "Every demand was met." if not missed else f"{missed} of {len(rows)} were not met."
+    return f"<h2>The policy</h2><p>{said}</p>" + stacked(("demand", "measured", "result"), rows)
+
+
+def _assumed(findings: Findings) -> str:
+    listed = "".join(f"<li>{text(a)}</li>" for a in findings.assumptions)
+    attacks: dict[str, list[str]] = {}
+    for attack in [a for a in words.order(findings.attacks) if not a.with_key]:
+        attacks.setdefault(attack.name, []).append(attack.knowledge)
+    rows = [
+        (words.name_of(name), words.STORIES.get(name, "–"), "; or ".join(dict.fromkeys(known)))
+        for name, known in attacks.items()
+    ]
+    table = stacked(("attack", "what it does", "what the attacker had to know"), rows)
+    notes = "".join(f"<li>{text(n)}</li>" for n in findings.notes)
+    return (
+        '<h2 id="assumed">What was assumed of the attacker</h2>'
+        + (f"<ul>{listed}</ul>" if listed else "")
+        + (table if rows else "<p>No attack was finished.</p>")
+        + (f"<h3>Notes</h3><ul>{notes}</ul>" if notes else "")
+    )
+
+
+def _detection(d: Detection, public: bool) -> str:
+    shown = [
+        (words.share(d.rate), f"of the {d.n_outliers:,} strongest anomalies found again"),
+        (words.interval(d.low, d.high), "interval of that share"),
+        (words.share(d.chance), "found by a blind choice"),
+        (words.number(d.rank_correlation), "rank correlation of scores"),
+    ]
+    if d.mean is not None:
+        spread = "" if d.deviation is None else f" (deviation {words.share(d.deviation)})"
+        shown.append((words.share(d.mean), f"on average over keys drawn anew{spread}"))
+    shown += [
+        (words.share(p), f"of the release's strongest {m:,} are right") for m, p in d.precision
+    ]
+    if d.auc_table is not None or d.auc_release is not None:
+        shown.append((words.number(d.auc_table), "area under the curve by labels, table"))
+        shown.append((words.number(d.auc_release), "the same, release"))
+    note = (
+        '<p class="soft">The scores of single records are in the internal edition only.</p>'
+        if public
+        else figure(charts.scores(d))
+    )
+    return f"<h3>Are the anomalies still found?</h3>{facts(shown)}{note}"
+
+
+def _attacks(findings: Findings, public: bool) -> str:
+    done = words.order(findings.attacks)
+    if not done:
+        return ""
+    plain, keyed = [a for a in done if not a.with_key], [a for a in done if a.with_key]
+    section = (
+        "<h3>What did each attacker get?</h3><p>Success is the share of values guessed to within "
+        "10&nbsp;% of their column&rsquo;s range. The baseline is the best constant guess, blind "
+        "to the release. The control is the same attack on records that were never released, or, "
+        "where it says so, on permuted rows: success there is not owed to the release.</p>"
+        + figure(charts.success(findings.attacks))
+        + (_attack_table(plain) if plain else "")
+    )
+    if keyed:
+        section += (
+            "<h3>If the key leaks</h3><p>No part of the verdict: what someone gets who holds the "
+            "owner&rsquo;s key.</p>" + _attack_table(keyed)
+        )
+    return section
+
+
+def _attack_table(attacks: list[AttackResult]) -> str:
+    head = ("attack", "knowledge", "success", "interval", "baseline", "control", "remark")
+    rows = [
+        (words.name_of(a.name), a.knowledge, words.share(a.success),
+         words.interval(a.low, a.high), words.share(a.baseline), _control(a), words.remark(a))
+        for a in attacks
+    ]  # fmt: skip
+    more = ("attack", "knowledge", "gain", "its interval", "R²", "within 0.1 sd", "its baseline",
+            "outliers", "their baseline", "rest", "worst column", "its gain", "known pairs",
+            "records", "scored by")  # fmt: skip
+    rest = [
+        (words.name_of(a.name), a.knowledge, words.share(a.gain),
+         words.interval(a.gain_low, a.gain_high), words.number(a.r2), words.share(a.near),
+         words.share(a.near_baseline), words.share(a.outliers),
+         words.share(a.outliers_baseline), words.share(a.rest),
+         words.column_name(a.worst_column), words.share(a.worst_gain),
+         words.number(a.n_pairs), words.number(a.n_records), a.scored_by)
+        for a in attacks
+    ]  # fmt: skip
+    return stacked(head, rows) + folded(
+        "All readings: R², within 0.1 standard deviations, outliers and the rest, worst column",
+        more,
+        rest,
+    )
+
+
+def _control(attack: AttackResult) -> str:
+    if not words.finite(attack.control):
+        return "–"
+    return words.share(attack.control) + (f", {attack.control_kind}" * bool(attack.control_kind))
+
+
+def _columns(attacks: tuple[AttackResult, ...]) -> str:
+    chart = charts.heat(attacks)
+    if chart is None:
+        return ""
+    return (
+        "<h3>Which columns fall?</h3><p>Success less baseline, for each attack with the knowledge "
+        f"that served it best.</p>{figure(chart)}"
+    )
+
+
+def _not_run(findings: Findings) -> str:
+    rows = [
+        (words.name_of(a.name), a.knowledge, f"not finished: {a.failed}")
+        for a in findings.attacks
+        if a.failed is not None
+    ] + [
+        (words.name_of(s.name), "–",
+         ("something was missing: " if s.applicable else "not made for such a release: ")
+         + s.reason)
+        for s in findings.skipped
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    return f"<h3>Attacks that were not run</h3><p>{text(words.NOT_RUN)}</p>" + stacked(
+        ("attack", "knowledge", "why"), rows
+    )
+
+
+def _linkage(findings: Findings, public: bool) -> str:
+    linkage = findings.linkage
+    if linkage is None:
+        return (
+            "<h3>Can records be linked?</h3><p>Linkage was not measured; that proves nothing.</p>"
+        )
+    section = f"<h3>Can records be linked?</h3><p>{text(words.linkage_sentence(linkage))}</p>"
+    section += figure(charts.levels(linkage))
+    if public or not linkage.worst_records:
+        return section
+    rows = [(f"{row}", words.number(level)) for row, level in linkage.worst_records]
+    return section + folded(
+        f"The {len(rows)} records with the lowest level, by row number (from 0)",
+        ("row number", "level"),
+        rows,
+        opened=len(rows) <= _LONG,
+    )
+
+
+def _privacy(findings: Findings) -> str:
+    p = findings.privacy
+    return (
+        "<h3>How far were the best guesses off?</h3><p>The lowest deviation of guess from truth "
+        "over all attacks, as a share of a column&rsquo;s range: "
+        f"{words.number(p.minimum)} for the column that came off worst, {words.number(p.average)} "
+        "on average over the columns.</p>"
+    )
+
+
+def _headings(findings: Findings, public: bool) -> str:
+    parts = "".join(
+        f"<h3>{text(title)}</h3><p>{text(answer)}</p>"
+        for title, answer in answers(findings, public=public)
+    )
+    return f"<h2>The questions of NIST SP 800-226</h2>{parts}"
+
+
+def _settings(findings: Findings, public: bool) -> str:
+    lines = [words.code_line(findings, public=public)]
+    command = findings.settings.get("command")
+    if isinstance(command, str):
+        lines.append(f"$ {command}")
+    rows = list(_flat(findings.settings))
+    note = '<p class="soft">The seed stays with the owner.</p>' if public else ""
+    return (
+        "<h2>The settings that reproduce it</h2>"
+        + "".join(f"<pre><code>{text(line)}</code></pre>" for line in lines)
+        + (scrolled(("setting", "value"), rows) if rows else "")
+        + note
+    )
+
+
+def _flat(settings: dict[str, Any], before: str = "") -> Iterable[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        elif key not in ("code", "command"):
+            shown = value if isinstance(value, str) else json.dumps(value, default=str)
+            yield f"{before}{key}", shown

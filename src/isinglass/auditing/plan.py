@@ -1,0 +1,279 @@
+"""Which attackers to send, and what each of them knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.base import Attack
+from isinglass.attack.collusion import CollusionAttack
+from isinglass.attack.distance import DistanceAttack
+from isinglass.attack.ica import ICAAttack
+from isinglass.attack.knowledge import (
+    Colluders,
+    ColumnStatistics,
+    KeptColumns,
+    Knowledge,
+    KnownPairs,
+    KnownRecords,
+    OtherReleases,
+    PopulationSample,
+    PublicParameters,
+    PublicTable,
+    StolenKey,
+)
+from isinglass.attack.known_input import KnownInputAttack
+from isinglass.attack.linkage import LinkageAttack
+from isinglass.attack.map_estimate import MAPAttack
+from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.sample import SampleAttack
+from isinglass.attack.spectral import SpectralAttack
+from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.auditing.cast import LOCATED, Cast
+from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.result import SkippedAttack
+
+Array = NDArray[Any]
+
+#: Attacks by name, in the order of the report.
+ATTACKS: dict[str, type[Attack]] = {
+    kind.name: kind
+    for kind in (
+        NaiveAttack,
+        KnownInputAttack,
+        SampleAttack,
+        ICAAttack,
+        MAPAttack,
+        SpectralAttack,
+        LinkageAttack,
+        DistanceAttack,
+        CollusionAttack,
+        StolenKeyAttack,
+    )
+}
+#: Methods whose released columns are the table's own, in their own units.
+KEEPS_UNITS = ("additive_noise", "multiplicative_noise", "adaptive_noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One release and all that could be known about it; the audit deals it out to attackers."""
+
+    table: Array = field(repr=False)  # the records that were released
+    released: Array = field(repr=False)
+    cast: Cast
+    parameters: PublicParameters | None = None
+    kept: Array | None = field(default=None, repr=False)
+    others: tuple[Array, ...] = field(default=(), repr=False)
+    key: Any = field(default=None, repr=False)  # the fitted perturbation, where it is at hand
+    rows_correspond: bool | None = None  # None: nobody said
+
+    def seen(self) -> Array:
+        """The released rows under attack."""
+        return np.asarray(self.released[self.cast.attacked], dtype=np.float64)
+
+    def truth(self) -> Array:
+        return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
+
+    def common(self, places: Any = slice(None)) -> Knowledge:
+        """What every attacker of these rows, by their places among the attacked, gets.
+
+        Public parameters, kept columns, other releases.
+        """
+        rows, known = self.cast.attacked[places], Knowledge()
+        if self.parameters is not None:
+            known |= self.parameters
+        if self.kept is not None:
+            known |= KeptColumns(self.kept[rows])
+        if self.others:
+            known |= OtherReleases(tuple(t[rows] for t in self.others))
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attacker: an attack and what it knows."""
+
+    attack: Attack
+    knowledge: Knowledge
+    n_known: int = 0  # rows, from the first, whose records it knows: not to be scored
+    n_pairs: int | None = None
+    with_key: bool = False
+    uses_rows: bool = False  # it relies on row numbers meaning something
+
+
+Wanted = str | tuple[str | Attack, ...]
+
+
+def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[SkippedAttack]]:
+    """Every attacker worth sending against this release, and those that are not, with reasons."""
+    steps, skipped = [], []
+    asked = _asked(wanted)
+    for name in ATTACKS:
+        if name not in asked:
+            skipped.append(SkippedAttack(name, "it was not asked for", applicable=True))
+            continue
+        reason = _not_made_for(name, scene)
+        if reason:
+            skipped.append(SkippedAttack(name, reason))
+            continue
+        own = asked[name]
+        for step in _STEPS[name](scene, seed):
+            steps.append(step if own is None else replace(step, attack=own))
+    n = scene.cast.most_pairs
+    everything = scene.common() | _statistics(scene) | _sample(scene)
+    everything |= scene.cast.pairs(scene.table, n)
+    for name, own in asked.items():
+        if name not in ATTACKS and own is not None:
+            steps.append(Step(own, everything, n, n, uses_rows=True))
+    return steps, skipped
+
+
+def plan_given(
+    scene: Scene, wanted: Wanted, given: Knowledge
+) -> tuple[list[Step], list[SkippedAttack]]:
+    """The attacks that can begin with the knowledge given, which all of them get."""
+    steps, skipped = [], []
+    known = scene.common() | given
+    pairs = given.find(KnownPairs)
+    for name, own in _asked(wanted).items():
+        attack = own if own is not None else ATTACKS[name]()
+        lacking = [kind.__name__ for kind in attack.needs if kind not in known]
+        if lacking:
+            why = f"it needs {', '.join(lacking)}, not among the knowledge given"
+            skipped.append(SkippedAttack(name, why, applicable=wanted != "auto"))
+            continue
+        n_pairs = None if pairs is None else len(pairs.rows)
+        with_key = StolenKey in known and name == "stolen_key"
+        steps.append(Step(attack, known, 0, n_pairs, with_key, uses_rows=pairs is not None))
+    return steps, skipped
+
+
+def _asked(wanted: Wanted) -> dict[str, Attack | None]:
+    """Names asked for, with the attack to use where one was given."""
+    if isinstance(wanted, str):
+        if wanted != "auto":
+            raise ValueError(f"attacks must be 'auto', or names or attacks, got {wanted!r}")
+        return dict.fromkeys(ATTACKS)
+    asked: dict[str, Attack | None] = {}
+    for one in wanted:
+        if isinstance(one, str) and one not in ATTACKS:
+            raise ValueError(f"attacks must be among {', '.join(ATTACKS)}, got {one!r}")
+        asked[one if isinstance(one, str) else one.name] = None if isinstance(one, str) else one
+    return asked
+
+
+def _not_made_for(name: str, scene: Scene) -> str | None:
+    """Why an attack cannot apply to such a release; None where it can."""
+    method = None if scene.parameters is None else scene.parameters.method
+    same_width = scene.table.shape[1] == scene.released.shape[1]
+    rowless = scene.rows_correspond is False
+    if rowless and name in ("known_input", "linkage", "distance", "collusion", "stolen_key"):
+        return "it needs rows that correspond to records, and here they do not"
+    if name == "known_input" and not scene.cast.levels:
+        return "attackers were assumed to know no pairs"
+    if name == "map" and method != "multiparty":
+        return "it needs a public matrix, which only the multiparty method has"
+    if name == "spectral" and (not same_width or (method and method not in KEEPS_UNITS)):
+        return "it filters noise that was added to the columns, and here none was"
+    if name == "stolen_key" and scene.key is None:
+        return "the key was not given to the audit"
+    shared = hasattr(scene.key, "undo") and not scene.key.draws_noise  # a pad is nobody else's
+    if name == "collusion" and method != "multiparty" and not shared:
+        return "participants share neither a public matrix nor a key that the audit was given"
+    return None
+
+
+def _statistics(scene: Scene) -> ColumnStatistics:
+    return ColumnStatistics.of(scene.table)
+
+
+def _sample(scene: Scene) -> PopulationSample:
+    return PopulationSample(scene.table[scene.cast.sample])
+
+
+def _naive(scene: Scene, seed: int) -> Iterator[Step]:
+    yield Step(NaiveAttack(), scene.common() | _statistics(scene))
+
+
+def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
+    for n in scene.cast.levels:
+        known = scene.common() | scene.cast.pairs(scene.table, n)
+        yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True)
+
+
+def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common() | _sample(scene) | _statistics(scene)
+    yield Step(SampleAttack(random_state=seed), known)
+
+
+def _ica(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common() | _statistics(scene) | _sample(scene)
+    yield Step(ICAAttack(random_state=seed), known)
+
+
+def _map(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common() | _sample(scene) | _statistics(scene)
+    yield Step(MAPAttack(random_state=seed), known)
+    strong = MAPAttack("sample", "joint", random_state=seed)
+    yield Step(strong, known)
+    if scene.cast.levels:
+        n = scene.cast.most_pairs
+        with_pairs = known | scene.cast.pairs(scene.table, n)
+        yield Step(strong, with_pairs, n, n, uses_rows=True)
+
+
+def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
+    yield Step(SpectralAttack(random_state=seed), scene.common() | _statistics(scene))
+
+
+def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    n = scene.cast.most_pairs
+    known = scene.common() | PublicTable(scene.table)
+    if n:
+        known |= scene.cast.pairs(scene.table, n)
+    yield Step(KeepingLinkage(random_state=seed), known, n, n or None, uses_rows=True)
+
+
+def _distance(scene: Scene, seed: int) -> Iterator[Step]:
+    d = scene.table.shape[1]
+    n = min(scene.cast.n_known, max(d + 1, LOCATED))
+    records = KnownRecords(scene.table[scene.cast.attacked[:n]])
+    known = scene.common() | records | _statistics(scene)
+    yield Step(DistanceAttack(random_state=seed), known, n)
+
+
+def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
+    tables = (np.asarray(scene.table[scene.cast.sample]),)
+    attack = CollusionAttack(random_state=seed)
+    if scene.parameters is not None and scene.parameters.method == "multiparty":
+        n = min(scene.cast.levels, default=0)
+        shared = scene.cast.pairs(scene.table, n) if n else None
+        known = scene.common() | Colluders(tables, shared=shared)
+        yield Step(attack, known, n, n or None, uses_rows=True)
+    else:
+        yield Step(attack, scene.common() | Colluders(tables, key=scene.key), with_key=True)
+
+
+def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
+    stolen = StolenKey(scene.key, rows=scene.cast.attacked)
+    known = scene.common() | stolen | _sample(scene) | _statistics(scene)
+    yield Step(StolenKeyAttack(random_state=seed), known, with_key=True)
+
+
+_STEPS = {
+    "naive": _naive,
+    "known_input": _known_input,
+    "sample": _sample_steps,
+    "ica": _ica,
+    "map": _map,
+    "spectral": _spectral,
+    "linkage": _linkage,
+    "distance": _distance,
+    "collusion": _collusion,
+    "stolen_key": _stolen_key,
+}

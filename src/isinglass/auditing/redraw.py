@@ -1,0 +1,74 @@
+"""The same perturbation under another key, with records held out that are never released."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from isinglass.auditing.cast import ENOUGH, HELD_OUT, cast_rows
+from isinglass.auditing.plan import Scene
+from isinglass.auditing.result import Detection
+from isinglass.auditing.subject import Subject, public_parameters
+from isinglass.auditing.utility import Truth
+from isinglass.errors import PrivacyWarning
+from isinglass.perturb.base import Perturbation
+
+Array = NDArray[Any]
+
+#: A method that must see all records at once is tried again on no more than these.
+_MOST_REFITTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """A release that might have been."""
+
+    scene: Scene
+    held_out: Array = field(repr=False)
+    detection: Detection | None
+
+
+def redraw(
+    subject: Subject,
+    perturbation: Perturbation,
+    rng: np.random.Generator,
+    kept: Array | None = None,
+    *,
+    enough: int = ENOUGH,
+    most_pairs: int | None = None,
+) -> Redrawn:
+    """Hold out one record in five, draw a new key for the others, release them, look for outliers.
+
+    Other releases of the rows were made under their own keys and cannot be drawn again.
+    """
+    order = rng.permutation(len(subject.table))
+    if perturbation.needs_table:
+        order = order[:_MOST_REFITTED]
+    n_held = max(1, round(HELD_OUT * len(order)))
+    held, rows = order[:n_held], np.sort(order[n_held:])
+    table = subject.table[rows]
+    fresh = clone(perturbation).set_params(random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # told when the release was made
+        released = np.asarray(fresh.fit_transform(table))
+    correspond = perturbation.keeps_rows
+    truth = Truth(subject.scaled(table), subject.detector, rng, None)
+    detection = truth.compare(subject.scaled_release(released)) if correspond else None
+    scene = Scene(
+        table,
+        released,
+        cast_rows(
+            len(table), table.shape[1], truth.strongest, rng, enough=enough, most_pairs=most_pairs
+        ),
+        public_parameters(fresh),
+        None if kept is None else kept[rows],
+        (),
+        fresh,
+        correspond,
+    )
+    return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection)

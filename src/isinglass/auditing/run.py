@@ -1,0 +1,250 @@
+"""The audit: one release, every attack, what is still found, and a verdict."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import isinglass
+from isinglass import chance
+from isinglass.attack.base import Attack
+from isinglass.attack.knowledge import Fact, Knowledge, PublicParameters
+from isinglass.auditing.cast import all_rows, cast_rows
+from isinglass.auditing.link import linkage
+from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.plan import Scene, plan, plan_given
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.redraw import redraw
+from isinglass.auditing.report import Report
+from isinglass.auditing.result import Findings
+from isinglass.auditing.subject import numbers, public_parameters, rule_known, subject_of
+from isinglass.auditing.summary import (
+    assumptions_of,
+    attack_results,
+    privacy_of,
+    verbatim_share,
+    verdict_of,
+)
+from isinglass.auditing.trial import attack_all
+from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.detect.base import Detector
+from isinglass.errors import AuditError
+from isinglass.perturb.base import Perturbation
+from isinglass.progress import Progress, quiet
+
+Array = NDArray[Any]
+
+#: Keys that are drawn anew beside the release at hand, where the perturbation is known.
+REDRAWN = 3
+
+
+def audit(
+    table: ArrayLike,
+    released: ArrayLike,
+    *,
+    perturbation: Perturbation | None = None,
+    detector: Detector | None = None,
+    attacks: str | Iterable[str | Attack] = "auto",
+    knowledge: str | Fact | Knowledge = "auto",
+    n_trials: int | None = None,
+    n_outliers: int | None = None,
+    most_pairs: int | None = None,
+    labels: ArrayLike | None = None,
+    column_names: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    parameters: PublicParameters | None = None,
+    kept: ArrayLike | None = None,
+    other_releases: Sequence[ArrayLike] = (),
+    rows_correspond: bool | None = None,
+    policy: Policy | None = None,
+    settings: dict[str, Any] | None = None,
+    random_state: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Attack a release and look for the outliers in it: what would leak, what would be found.
+
+    Guarantee: none, for or against. The report says what the attacks listed got back, each with
+    a blind baseline, a control and an interval; whoever knows more, or thinks of something else,
+    may get more.
+
+    Parameters
+    ----------
+    table, released : arrays, one record a row
+        The original numbers and what left, in the same order; whoever made it, and however.
+    perturbation : Perturbation, optional
+        What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
+        record in five held out for the control. A fitted one also shows what its key is worth.
+    detector : Detector, optional
+        By default `DistanceOutliers` with 500 outliers, or a tenth of a small table.
+    attacks : "auto", or names or attacks
+        "auto" sends all that apply.
+    knowledge : "auto", or facts
+        "auto": all public parameters; d + 1, 2 d, 10 d and 1 % of the records as known pairs; a
+        sample of 10 %; the whole table as public table. Facts given here go to every attack, and
+        row numbers in them count the release's rows.
+    n_trials : int
+        Releases in all: the one given, and `n_trials` - 1 under keys drawn anew. By default 4
+        with a perturbation, else 1.
+    n_outliers : int
+        Of the default detector.
+    most_pairs : int, optional
+        No attacker is assumed to know more pairs than this; 0 means that nobody recognises any
+        record. The report says so.
+    labels : array, optional
+        True or 1 for records known to be anomalies.
+    column_names : names for the report.
+    weights : one number > 0 a column, optional
+        How much each column matters to its owner; a larger one asks for more privacy.
+    parameters : PublicParameters, optional
+        What is public about a release whose perturbation is not at hand.
+    kept : array, optional
+        Columns that left as they were; every attack gets them.
+    other_releases : arrays
+        Further releases of the same rows; every attack gets them.
+    rows_correspond : bool, optional
+        Whether row i of the release is record i. Not said: guesses are scored both ways.
+    policy : Policy, optional
+        Demands the report then answers line by line.
+    random_state : int, optional
+        Of the audit's own draws; None draws one, and the report says which.
+    progress : callable, optional
+        Called as `progress(stage, done, in all)`.
+    """
+    start = time.perf_counter()
+    X, Z = numbers(table, "table"), numbers(released, "released")
+    seed = secrets.randbelow(2**31) if random_state is None else int(random_state)
+    rng = chance.generator(seed)
+    if perturbation is not None:
+        rows_correspond = perturbation.keeps_rows if rows_correspond is None else rows_correspond
+        parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
+    if rows_correspond is not False and len(X) != len(Z):
+        raise AuditError(
+            f"the table has {len(X):,} rows and the release {len(Z):,}: rows cannot be matched"
+        )
+    subject = subject_of(
+        X, Z, names=column_names, detector=detector or default_detector(len(X), n_outliers),
+        parameters=parameters, labels=labels,
+    )  # fmt: skip
+    progress("looking for outliers", 0, None)
+    truth = Truth(subject.scaled(X), subject.detector, rng, subject.labels)
+    detection = unknown_detection(truth)
+    if rows_correspond is not False:
+        detection = truth.compare(subject.scaled_release(Z))
+    given = None if isinstance(knowledge, str) else Knowledge.of(knowledge)
+    if given is None and knowledge != "auto":
+        raise ValueError(f"knowledge must be 'auto' or facts, got {knowledge!r}")
+    n_common = min(len(X), len(Z))
+    outliers = truth.strongest[truth.strongest < n_common]
+    cast = (
+        cast_rows(n_common, X.shape[1], outliers, rng, most_pairs=most_pairs)
+        if given is None
+        else all_rows(n_common, outliers)
+    )
+    scene = Scene(
+        X,
+        Z,
+        cast,
+        parameters,
+        None if kept is None else numbers(kept, "kept"),
+        tuple(numbers(other, "other_releases") for other in other_releases),
+        perturbation if hasattr(perturbation, "_key") else None,
+        rows_correspond,
+    )
+    wanted = attacks if isinstance(attacks, str) else tuple(attacks)
+
+    def steps_for(scene: Scene, seed: int) -> Any:
+        return plan(scene, wanted, seed) if given is None else plan_given(scene, wanted, given)
+
+    steps, skipped = steps_for(scene, seed)
+    n_drawn = 0
+    if perturbation is not None and given is None:
+        n_drawn = REDRAWN if n_trials is None else max(0, n_trials - 1)
+    total, done = (1 + n_drawn) * len(steps) + 1, 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        progress("attacking", min(done, total), total)
+
+    trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
+    redrawn = []
+    for number in range(1, n_drawn + 1):
+        assert perturbation is not None
+        drawn = redraw(subject, perturbation, rng, scene.kept, most_pairs=most_pairs)
+        again, _ = steps_for(drawn.scene, seed + number)
+        trials.append(
+            attack_all(
+                drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell
+            )
+        )
+        if drawn.detection is not None:
+            redrawn.append(drawn.detection)
+    linked = None
+    for outcome in trials[0]:
+        attack = outcome.step.attack
+        if isinstance(attack, KeepingLinkage) and attack.kept is not None:
+            linked = linkage(scene, attack.kept)
+    progress("attacking", total, total)
+
+    results, not_begun = attack_results(trials, subject.names, subject.yard)
+    verbatim = verbatim_share(X, Z)
+    findings = Findings(
+        rows=len(Z),
+        columns=X.shape[1],
+        method="unknown" if parameters is None else parameters.method,
+        promise="heuristic" if perturbation is None else perturbation.promise.kind,
+        detection=over_all_trials(detection, redrawn),
+        attacks=tuple(results),
+        skipped=(*skipped, *not_begun),
+        privacy=privacy_of(results, weights, subject.yard),
+        linkage=linked,
+        verdict=verdict_of(results, verbatim),
+        notes=_notes(scene, verbatim, subject.yard.varies),
+        assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
+        settings={
+            "version": isinglass.__version__,
+            "random_state": seed,
+            "n_trials": 1 + n_drawn,
+            "most_pairs": most_pairs,
+            "detector": repr(subject.detector),
+            **(settings or {}),
+        },
+        n_trials=1 + n_drawn,
+        n_attacked=int(scene.cast.chosen.sum()),
+        seconds=time.perf_counter() - start,
+    )
+    if policy is not None:
+        findings = replace(findings, policy=policy.check(findings))
+    return Report(findings)
+
+
+def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[str, ...]:
+    """What a reader must know beside the numbers."""
+    notes = []
+    if verbatim > 0:
+        notes.append(f"{verbatim:.1%} of the released rows are records of the table, unchanged.")
+    constant = int((~varies).sum())
+    if constant:
+        notes.append(f"Columns that hold one value only and were left out: {constant}.")
+    n = int(scene.cast.chosen.sum())
+    if n < len(scene.cast.attacked) or n < len(scene.table):
+        notes.append(
+            f"Success was measured on {n:,} records chosen at random, and on every true outlier "
+            "that no attacker was given."
+        )
+    if n < 400:
+        notes.append(
+            f"With {n} records to guess an interval is at least ± 0.05 wide in the middle: small "
+            "gains cannot be told from none."
+        )
+    if scene.rows_correspond is False:
+        notes.append(
+            "Rows of the release do not correspond to records: nothing is said about detection."
+        )
+    return tuple(notes)

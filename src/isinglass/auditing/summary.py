@@ -1,0 +1,191 @@
+"""From scores to findings: results per attacker, privacy levels, a verdict in the agreed words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.auditing.plan import Scene
+from isinglass.auditing.result import (
+    MUCH,
+    PARTLY,
+    RECOVERED,
+    RESISTED,
+    SOME,
+    AttackResult,
+    ColumnResult,
+    Privacy,
+    SkippedAttack,
+)
+from isinglass.auditing.score import Score, Yardstick, gain_interval, over_trials
+from isinglass.auditing.trial import Outcome
+from isinglass.measure.vod import column_weights
+
+Array = NDArray[Any]
+
+
+def attack_results(
+    trials: Sequence[Sequence[Outcome]], names: Sequence[str], yard: Yardstick
+) -> tuple[list[AttackResult], list[SkippedAttack]]:
+    """One result for each attacker: the release's own score, with the spread over other keys."""
+    results, skipped = [], []
+    for place, outcome in enumerate(trials[0]):
+        if outcome.not_begun:
+            name, why = outcome.step.attack.name, outcome.failed or ""
+            skipped.append(SkippedAttack(name, why, applicable=True))
+            continue
+        again = [s for trial in trials[1:] if (s := _same(trial, trials[0], place)) is not None]
+        results.append(_result(outcome, again, names, yard))
+    return results, skipped
+
+
+def _same(trial: Sequence[Outcome], first: Sequence[Outcome], place: int) -> Score | None:
+    """The score of the same attacker, by its name and its turn, in another trial."""
+    name = first[place].step.attack.name
+    turn = sum(o.step.attack.name == name for o in first[:place])
+    alike = [o for o in trial if o.step.attack.name == name]
+    return alike[turn].score if turn < len(alike) else None
+
+
+def _result(
+    outcome: Outcome, again: list[Score], names: Sequence[str], yard: Yardstick
+) -> AttackResult:
+    step, score = outcome.step, outcome.score
+    about: dict[str, Any] = {
+        "name": step.attack.name,
+        "knowledge": step.knowledge.describe(),
+        "n_pairs": step.n_pairs,
+        "with_key": step.with_key,
+        "seconds": outcome.seconds,
+    }
+    if score is None:
+        return AttackResult(
+            **about, success=0.0, low=0.0, high=1.0, baseline=0.0, control=None,
+            control_kind=None, worst_column="", failed=outcome.failed,
+        )  # fmt: skip
+    shares = [float(s.success.mean()) for s in (score, *again)]
+    low, high = over_trials(shares, score.n_records)
+    controls = [s.control for s in again if s.control is not None]
+    control, kind = score.control, "rows permuted"
+    if controls:
+        control, kind = float(np.mean(controls)), "held out"
+    gains = score.gains()
+    least, most = gain_interval(score, again)
+    varying = [int(j) for j in np.flatnonzero(yard.varies)]
+    columns = tuple(
+        ColumnResult(
+            names[j], float(score.success[i]), float(score.baseline[i]), float(score.error[i]),
+            float(score.r2[i]),
+        )
+        for i, j in enumerate(varying)
+    )  # fmt: skip
+    return AttackResult(
+        **about,
+        success=shares[0],
+        low=low,
+        high=high,
+        baseline=float(score.baseline.mean()),
+        control=control,
+        control_kind=None if control is None else kind,
+        worst_column=names[varying[int(np.argmax(gains))]],
+        columns=columns,
+        r2=float(score.r2.mean()),
+        near=float(score.near.mean()),
+        near_baseline=float(score.near_baseline.mean()),
+        outliers=score.outliers,
+        outliers_baseline=score.outliers_baseline,
+        rest=score.rest,
+        gain=score.gain(),
+        gain_low=least,
+        gain_high=most,
+        worst_gain=float(gains.max()),
+        n_records=score.n_records,
+        scored_by=score.scored_by,
+    )
+
+
+def privacy_of(
+    results: Sequence[AttackResult], weights: ArrayLike | None, yard: Yardstick
+) -> Privacy:
+    """The lowest level over all attackers without the key: deviation of the guess, in ranges.
+
+    Not of the release itself, which a mere change of sign would bring to its highest.
+    """
+    w = column_weights(weights, len(yard.varies))[yard.varies]
+    levels = [
+        np.array([c.error for c in r.columns]) / w
+        for r in results
+        if r.failed is None and not r.with_key
+    ]
+    if not levels:
+        return Privacy(0.0, 0.0)
+    return Privacy(
+        minimum=float(min(level.min() for level in levels)),
+        average=float(min(level.mean() for level in levels)),
+    )
+
+
+def verdict_of(results: Sequence[AttackResult], verbatim: float) -> str:
+    """The strongest attacker without the key decides; one column, or the outliers, count too."""
+    counted = [r for r in results if r.failed is None and not r.with_key]
+    gain = max((r.gain for r in counted), default=0.0)
+    if gain >= MUCH or verbatim >= MUCH:
+        return RECOVERED
+    parts = [max(r.worst_gain, _outliers_gain(r)) for r in counted]
+    if gain >= SOME or verbatim >= SOME or max(parts, default=0.0) >= MUCH:
+        return PARTLY
+    return RESISTED
+
+
+def _outliers_gain(result: AttackResult) -> float:
+    if result.outliers is None or result.outliers_baseline is None:
+        return 0.0
+    left = 1.0 - result.outliers_baseline
+    return (result.outliers - result.outliers_baseline) / left if left > 0 else 0.0
+
+
+def verbatim_share(table: Array, released: Array) -> float:
+    """Share of released rows that are records of the table, number for number, in any row."""
+    if table.shape[1] != released.shape[1]:
+        return 0.0
+    kind = np.promote_types(table.dtype, released.dtype)
+    records, rows = (np.ascontiguousarray(m, dtype=kind) for m in (table, released))
+    whole = np.dtype((np.void, kind.itemsize * table.shape[1]))
+    return float(np.isin(rows.view(whole).ravel(), records.view(whole).ravel()).mean())
+
+
+def assumptions_of(scene: Scene, n_trials: int, most_pairs: int | None) -> tuple[str, ...]:
+    """What the attackers were given, in sentences."""
+    said = [
+        "Every attacker knows the method and all of its public parameters."
+        if scene.parameters is not None
+        else "Nothing was said about how the release was made; every attacker has the release.",
+        f"A sample of {len(scene.cast.sample):,} records, up to {scene.cast.most_pairs:,} known "
+        "pairs, and the whole table as a public one go to the attacks that use them; records an "
+        "attacker was given are not counted as recovered.",
+        "Where statistics cannot tell independent components apart they are named at their best "
+        "for the attacker.",
+    ]
+    if most_pairs is not None:
+        said.append(
+            f"Whoever asked for this audit assumed that nobody knows more than {most_pairs:,} "
+            "pairs; an attacker who does may get more."
+        )
+    if scene.kept is not None:
+        said.append("Columns that left as they were are known to every attacker.")
+    if scene.others:
+        said.append(f"Other releases of the same rows that were attacked too: {len(scene.others)}.")
+    if scene.rows_correspond is None:
+        said.append(
+            "Whether row i of the release is record i was not said: guesses that need no row "
+            "numbers were scored by row and by nearest record, and the better one counts."
+        )
+    if n_trials > 1:
+        said.append(
+            f"The intervals cover {n_trials - 1} further releases under keys drawn anew, each "
+            "with one record in five held out."
+        )
+    return tuple(said)

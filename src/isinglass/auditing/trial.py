@@ -1,0 +1,181 @@
+"""One release under attack: run every attacker, score every guess."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import (
+    Colluders,
+    Knowledge,
+    KnownPairs,
+    KnownRecords,
+    PopulationSample,
+    PublicTable,
+)
+from isinglass.auditing.plan import Scene, Step
+from isinglass.auditing.score import (
+    Score,
+    Yardstick,
+    above_chance,
+    constants,
+    nearest_guesses,
+    nearest_others,
+    score_rows,
+)
+from isinglass.chance import haar
+from isinglass.errors import IsinglassError
+from isinglass.measure.separation import best_naming
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one attacker: a score, or a sentence about why there is none."""
+
+    step: Step = field(repr=False)
+    score: Score | None
+    failed: str | None = None
+    #: The attack cannot begin with what it was given, which is not a failure of the attack.
+    not_begun: bool = False
+    seconds: float = 0.0
+
+
+def attack_all(
+    scene: Scene,
+    steps: list[Step],
+    yard: Yardstick,
+    *,
+    held_out: Array | None,
+    rng: np.random.Generator,
+    tell: Callable[[], None],
+) -> list[Outcome]:
+    """Run the attackers one after the other against the scene's release."""
+    seen, truth = scene.seen(), scene.truth()
+    outcomes = []
+    for step in steps:
+        start = time.perf_counter()
+        try:
+            guess = _guess(step, seen, truth.shape)
+        except IsinglassError as error:
+            outcomes.append(Outcome(step, None, str(error), not_begun=True))
+        except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
+            # The text of a library's error may quote a value; its kind does not.
+            why = f"{type(error).__name__} while it was computing"
+            outcomes.append(Outcome(step, None, why))
+        else:
+            seconds = time.perf_counter() - start
+            score = _scored(scene, step, guess, truth, yard, held_out, rng)
+            outcomes.append(Outcome(step, score, seconds=seconds))
+        tell()
+    return outcomes
+
+
+def _guess(step: Step, seen: Array, shape: tuple[int, ...]) -> Array:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # an attack that struggles is not the user's concern
+        guess = np.asarray(step.attack.guess(seen, step.knowledge), dtype=np.float64)
+    if guess.shape != shape:
+        raise ValueError("a guess must have a row for each released row and a column for each")
+    if not np.isfinite(guess).all():
+        raise ArithmeticError("a guess must be finite")
+    return guess
+
+
+def _scored(
+    scene: Scene,
+    step: Step,
+    guess: Array,
+    truth: Array,
+    yard: Yardstick,
+    held_out: Array | None,
+    rng: np.random.Generator,
+) -> Score:
+    """Score a guess the way that shows most of what it gives away."""
+    chosen, outlier = _unknown_rows(scene, step, len(truth))
+    guess, truth = guess[:, yard.varies], truth[:, yard.varies]
+    others = truth if held_out is None else held_out[:, yard.varies]
+    blind = _blind(step.knowledge, truth[chosen | outlier], yard)
+    parts: dict[str, Any] = {"outlier": outlier, "chosen": chosen, "others": others, "rng": rng}
+    scores = []
+    if scene.rows_correspond is not False:
+        scores.append(score_rows(guess, truth, yard, blind, **parts))
+        if getattr(step.attack, "unordered", False):
+            scores.append(_scored_by_best_name(guess, truth, yard, blind, parts))
+    if not scene.rows_correspond and not step.uses_rows:
+        scores.append(_scored_by_nearest(guess, truth, yard, parts, held_out))
+    return max(scores, key=lambda s: s.gain())
+
+
+def _scored_by_best_name(
+    guess: Array, truth: Array, yard: Yardstick, blind: dict[str, Array], parts: dict[str, Any]
+) -> Score:
+    """Columns in the order and sign that suit the attacker; so are those of a random mixture.
+
+    With few columns any mixture, named well, looks like something: that much is no success.
+    """
+    named = score_rows(best_naming(guess, truth), truth, yard, blind, **parts)
+    deviation = guess.std(axis=0)
+    unit = (guess - guess.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    mixed = unit @ haar(parts["rng"], guess.shape[1])
+    chance = score_rows(best_naming(mixed, truth), truth, yard, blind, **parts)
+    return above_chance(named, chance)
+
+
+def _scored_by_nearest(
+    guess: Array, truth: Array, yard: Yardstick, parts: dict[str, Any], held_out: Array | None
+) -> Score:
+    """Each record beside the guess that shows it best.
+
+    Blind is whoever has as many other records of the same population: whatever looks like the
+    population comes near to every record, and only what comes nearer tells something.
+    """
+    others = nearest_others(truth, yard.span)
+    shown = nearest_guesses(guess, truth, yard.span)
+    score = score_rows(
+        shown, truth, yard, {"within": others, "near": others},
+        **{**parts, "others": None}, scored_by="nearest record",
+    )  # fmt: skip
+    if held_out is None or not len(held_out):
+        return score
+    other = held_out[:, yard.varies]
+    beside = nearest_guesses(guess, other, yard.span)
+    control = float((np.abs(beside - other) <= yard.widths("within")).mean())
+    return replace(score, control=control)
+
+
+def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The rows to score: chosen ones, and outliers, that the attacker did not know before."""
+    known = np.zeros(n, dtype=bool)
+    known[: step.n_known] = True
+    pairs = step.knowledge.find(KnownPairs)
+    if pairs is not None:
+        known[pairs.rows[pairs.rows < n]] = True
+    return scene.cast.chosen & ~known, scene.cast.outlier & ~known
+
+
+def _blind(knowledge: Knowledge, truth: Array, yard: Yardstick) -> dict[str, Array]:
+    """Constants for each column, from the records this attacker has seen.
+
+    One who has seen none is granted those of the truth itself: a baseline that is
+    too good only ever hides a gain of the size of chance, and there is no other to take.
+    """
+    holders = (
+        knowledge.find(PublicTable),
+        knowledge.find(PopulationSample),
+        knowledge.find(KnownRecords),
+        knowledge.find(KnownPairs),
+    )
+    records = [fact.records for fact in holders if fact is not None]
+    colluders = knowledge.find(Colluders)
+    if colluders is not None and colluders.tables:
+        records.append(np.vstack(colluders.tables))
+    most = max(records, key=len)[:, yard.varies] if records else truth
+    return {r: constants(most, yard.widths(r)) for r in ("within", "near")}

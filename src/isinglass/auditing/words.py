@@ -1,0 +1,247 @@
+"""The sentences of a report: findings said to a person who has not read the papers."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from isinglass.auditing.result import (
+    MUCH,
+    PARTLY,
+    RECOVERED,
+    RESISTED,
+    SOME,
+    AttackResult,
+    Findings,
+    Linkage,
+)
+
+#: What each attacker does, in a few words.
+STORIES = {
+    "naive": "reads the release as if it were the table",
+    "known_input": "fits the way back on records recognised in the release",
+    "sample": "turns the release until it looks like a sample of similar records",
+    "ica": "unmixes the release into independent columns",
+    "map": "computes the likeliest record from what is public about the method",
+    "spectral": "filters the noise out by what columns have in common",
+    "linkage": "takes the record of a public table that fits best",
+    "distance": "finds known records by the distances between them, then fits the way back",
+    "collusion": "is the server together with some participants",
+    "stolen_key": "inverts the release with the owner's key",
+}
+NO_BETTER = "no better than its baseline"
+NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
+LEFT_OUT = "(left out of the public edition)"
+
+# "row 17", "rows 3, 5": a record's number; "2,000 rows" is not.
+_ROW_NUMBER = re.compile(r"(?i)\b(?:rows?|records?)\s+(?:numbers?\s+|no\.\s*)?#?\d")
+
+
+def finite(value: Any) -> bool:
+    """Whether a number is there to be shown."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def share(value: float | None) -> str:
+    """A share of one as a percentage; never rounded to all or nothing unless it is."""
+    if value is None or not finite(value):
+        return "–"
+    percent = 100 * value
+    if 0 < percent < 1 or 99 < percent < 100:
+        percent = min(max(round(percent, 1), 0.1), 99.9)
+        return f"{percent:.1f} %"
+    return f"{percent + 0.0:.0f} %"
+
+
+def number(value: float | None) -> str:
+    """A count or a measurement, short enough for a table."""
+    if value is None or not finite(value):
+        return "–"
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Both ends, or a dash."""
+    return "–" if not (finite(low) and finite(high)) else f"{share(low)} to {share(high)}"
+
+
+def name_of(attack: str) -> str:
+    """An attack's name as words."""
+    return {"ica": "ICA", "map": "MAP"}.get(attack, attack.replace("_", " "))
+
+
+def column_name(name: str, limit: int = 60) -> str:
+    """A column's name, cut where a file has put a novel there."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def names_a_row(text: str) -> bool:
+    """Whether a sentence gives the number of a single record."""
+    return _ROW_NUMBER.search(text) is not None
+
+
+def found(findings: Findings) -> int:
+    """How many of the strongest anomalies are found again."""
+    rate = findings.detection.rate
+    return round(rate * findings.detection.n_outliers) if finite(rate) else 0
+
+
+def detection_sentence(findings: Findings) -> str:
+    """The first sentence of the verdict: are the anomalies still found?"""
+    d = findings.detection
+    if not finite(d.rate) or not d.n_outliers:
+        return "Whether anomalies are still found in the release was not measured."
+    if d.low <= 0 and d.high >= 1:  # anything between nothing and all
+        return (
+            f"Whether the {d.n_outliers:,} strongest anomalies are still found cannot be told, "
+            "because the rows of the release do not correspond to those of the table."
+        )
+    subject = (
+        f"{found(findings):,} of the {d.n_outliers:,} strongest anomalies are still found"
+        if d.n_outliers > 1
+        else f"The strongest anomaly is {'still' if found(findings) else 'not'} found"
+    )
+    return f"{subject} in the release, where a blind choice would find {share(d.chance)} of them."
+
+
+def attack_sentence(findings: Findings) -> str:
+    """The second sentence: what did the strongest attacker get, and what had he to know?"""
+    attack = findings.strongest()
+    opening = {
+        RECOVERED: "The table was recovered",
+        PARTLY: "The table was partly recovered",
+        RESISTED: "The release resisted the attacks listed",
+    }.get(findings.verdict, f"Verdict: {findings.verdict}")
+    enough = {RECOVERED: MUCH, PARTLY: SOME}.get(findings.verdict, 0.0)
+    if attack is not None and not attack.gain < enough:
+        return f"{opening}: the strongest {_who(attack)}, {_got(attack)}{_worst(attack)}."
+    if findings.verdict == RESISTED:
+        return (
+            "No attack was finished, so this audit says nothing about what an attacker could "
+            "get back."
+        )
+    return f"{opening}: {_part(findings)}."
+
+
+def _who(attack: AttackResult) -> str:
+    known = attack.knowledge or "nothing but the release"
+    return f"attacker ({name_of(attack.name)}), who needed {known}"
+
+
+def _part(findings: Findings) -> str:
+    """Where the table as a whole held: one column, the outliers, or rows that left unchanged."""
+    done = [a for a in order(findings.attacks) if not a.with_key]
+    worst = max(done, key=lambda a: a.worst_gain, default=None)
+    if findings.verdict == PARTLY and worst is not None and worst.worst_gain >= MUCH:
+        return (
+            f"column “{column_name(worst.worst_column)}” fell to an {_who(worst)}, by "
+            f"{share(worst.worst_gain)} of what a blind guess leaves"
+        )
+    few = [a for a in done if a.outliers is not None and a.outliers_baseline is not None]
+    keen = max(few, key=lambda a: (a.outliers or 0) - (a.outliers_baseline or 0), default=None)
+    if findings.verdict == PARTLY and keen is not None and _outliers_gain(keen) >= MUCH:
+        return (
+            f"of the outliers' values an {_who(keen)}, guessed {share(keen.outliers)} to within "
+            f"a tenth of their column's range, where a blind guess gets "
+            f"{share(keen.outliers_baseline)}"
+        )
+    if any("unchanged" in note for note in findings.notes):
+        return "records of it stand in the release unchanged, and nobody had to know anything"
+    return "a part of it fell, and the numbers below say which"
+
+
+def _outliers_gain(attack: AttackResult) -> float:
+    success, blind = attack.outliers or 0.0, attack.outliers_baseline or 0.0
+    return (success - blind) / (1 - blind) if blind < 1 else 0.0
+
+
+def _readings(attack: AttackResult) -> dict[str, float]:
+    """Each reading of success as the share of what a blind guess leaves."""
+
+    def over(value: float, blind: float) -> float:
+        return (value - blind) / (1 - blind) if finite(value) and blind < 1 else 0.0
+
+    return {
+        "range": over(attack.success, attack.baseline),
+        "r2": attack.r2 if finite(attack.r2) else 0.0,
+        "near": over(attack.near, attack.near_baseline),
+    }
+
+
+def _got(attack: AttackResult) -> str:
+    """What an attack got, by the reading that shows most; the usual one where they are close."""
+    readings = _readings(attack)
+    best = max(readings, key=lambda name: readings[name] - (0.05 if name != "range" else 0.0))
+    if best == "r2":
+        return (
+            f"explained {share(attack.r2)} of the variance of the values, of which a blind guess "
+            "explains none"
+        )
+    if best == "near":
+        return (
+            f"guessed {share(attack.near)} of the values to within a tenth of their column's "
+            f"standard deviation, where a blind guess gets {share(attack.near_baseline)}"
+        )
+    text = f"guessed {share(attack.success)} of the values to within a tenth of their column's "
+    if attack.no_better_than_baseline:
+        return text + f"range, no better than a blind guess ({share(attack.baseline)})"
+    return text + f"range, where a blind guess gets {share(attack.baseline)}"
+
+
+def _worst(attack: AttackResult) -> str:
+    """A clause for a column that came off much worse than the table."""
+    for column in attack.columns:
+        if column.name == attack.worst_column and attack.worst_gain > attack.gain + 0.1:
+            got, blind = share(column.success), share(column.baseline)
+            return f"; of column “{column_name(column.name)}” {got} (blind: {blind})"
+    return ""
+
+
+def remark(attack: AttackResult) -> str:
+    """What must be said beside an attack's numbers, or nothing."""
+    if not attack.no_better_than_baseline:
+        return ""
+    readings = _readings(attack)
+    if max(readings["r2"], readings["near"]) > 0.1:
+        return f"by this measure {NO_BETTER}, but by others: see all readings"
+    return NO_BETTER
+
+
+def order(attacks: tuple[AttackResult, ...]) -> list[AttackResult]:
+    """The strongest first, those with the key last; failed ones left out."""
+    done = [a for a in attacks if a.failed is None]
+    return sorted(done, key=lambda a: (a.with_key, -a.gain if finite(a.gain) else 0.0))
+
+
+def linkage_sentence(linkage: Linkage) -> str:
+    """What a public table gives away."""
+    expected = (
+        f" (over all draws of the noise {number(linkage.expected)})"
+        if linkage.expected is not None and finite(linkage.expected)
+        else ""
+    )
+    return (
+        f"A snoop with a public table of {linkage.n_public:,} records that holds the released ones "
+        f"picks the right record for {share(linkage.linked)} of them. On average "
+        f"{number(linkage.average)} public records fit a released one at least as well as the true "
+        f"one{expected}; for the worst 1 % it is {number(linkage.worst_1pct)}. A level of 1 means "
+        "that the true record fits best of all." + _quantiles(linkage)
+    )
+
+
+def _quantiles(linkage: Linkage) -> str:
+    further = [f"{number(level)} for the worst {share(q)}" for q, level in linkage.levels]
+    return f" Further: {', '.join(further)}." if further else ""
+
+
+def code_line(findings: Findings, *, public: bool = False) -> str:
+    """One line that runs the same audit again."""
+    settings = findings.settings
+    if isinstance(settings.get("code"), str) and not public:
+        return str(settings["code"])
+    names = ["attacks", "knowledge", "n_trials"] + ([] if public else ["random_state"])
+    given = "".join(f", {n}={settings[n]!r}" for n in names if n in settings)
+    return f"report = ig.audit(table, release{given})"

@@ -1,0 +1,221 @@
+"""`isinglass audit`: attack a release as a snoop would, and see what is still found in it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from isinglass.auditing.made_from import KeyFacts
+    from isinglass.auditing.report import Report
+    from isinglass.perturb.base import Perturbation
+
+
+def audit(
+    table: Path = typer.Argument(
+        ..., metavar="TABLE", help="The original: CSV, Parquet or Arrow file with a header."
+    ),
+    release: Path = typer.Argument(
+        ..., metavar="RELEASE", help="What left, or is to leave; ours or anybody's, same kinds."
+    ),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Write the whole report to this .html or .json file."
+    ),
+    key: Path | None = typer.Option(
+        None, "--key", help="The release's key: undoes --shuffle, draws further keys, is stolen."
+    ),
+    passphrase_file: Path | None = typer.Option(
+        None, "--passphrase-file", help="Opens a locked key: the first line of a file."
+    ),
+    id_column: str | None = typer.Option(
+        None, "--id", metavar="COL", help="A column of both that tells which rows belong together."
+    ),
+    label: str | None = typer.Option(
+        None, "--label", metavar="COL", help="A column of the table, 1 for known anomalies, else 0."
+    ),
+    drop: list[str] = typer.Option(
+        [], "--drop", metavar="COL[,COL]", help="Columns of the table that were not released."
+    ),
+    one_hot: list[str] = typer.Option(
+        [], "--one-hot", metavar="COL[,COL]", help="Columns that were encoded as 0/1 columns."
+    ),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop|median", help="As the release was made."
+    ),
+    also: list[Path] = typer.Option(
+        [], "--also", help="Another release of the same rows, attacked together; repeatable."
+    ),
+    policy: str | None = typer.Option(
+        None, "--policy", metavar="FILE|strict", help="Demands; exit 1 when one is not met."
+    ),
+    public: bool = typer.Option(
+        False, "--public", help="Leave out of OUT whatever is about single records."
+    ),
+    trials: int | None = typer.Option(
+        None,
+        "--trials",
+        help="Keys to try, this one included; default: 4 with --key, else 1.",
+    ),
+    n_outliers: int | None = typer.Option(
+        None, "-n", "--n-outliers", help="How many outliers to look for again; default: 500."
+    ),
+    pairs: int | None = typer.Option(
+        None,
+        "--pairs",
+        help="Assume that nobody knows more pairs than this; default: 10 d and 1 %.",
+    ),
+    seed: int | None = typer.Option(None, "--seed", help="Of the audit's own draws."),
+    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Attack RELEASE with the classic attacks, and look for TABLE's outliers in it.
+
+    Nothing is sent anywhere. Example:
+
+    isinglass audit flights.csv flights.parquet --drop tail_number -o report.html
+    """
+    import warnings
+
+    from isinglass.cli import show
+    from isinglass.cli.columns import split_names
+    from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
+    from isinglass.cli.passphrase import passphrase
+    from isinglass.errors import AuditError, PrivacyWarning
+    from isinglass.publish.paths import refuse_targets
+    from isinglass.table.read import open_table
+
+    for option, value in (("--trials", trials), ("-n", n_outliers)):
+        if value is not None and value < 1:
+            raise ValueError(f"{option} must be >= 1, got {value}")
+    if pairs is not None and pairs < 0:
+        raise ValueError(f"--pairs must be >= 0, got {pairs}")
+    if seed is not None and seed < 0:
+        raise ValueError(f"--seed must be >= 0, got {seed}")
+    if public and out is None:
+        raise AuditError("--public is about the report; name its file with -o")
+    if out is not None:
+        check_ending("-o", out)
+        read = [table, release, key, passphrase_file, policy_file(policy), *also]
+        refuse_targets({"the report": out}, read, force=force)
+    demands = None if policy is None else policy_for(policy)
+    given = [*drop, *one_hot]
+    names = (
+        open_table(table, encoding=encoding, delimiter=delimiter).schema.names
+        if any("," in item for item in given)
+        else given
+    )
+    perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
+    from isinglass.auditing.files import audit_files  # slow to load, so errors come first
+
+    with show.Bar() as bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # keys drawn for a trial go nowhere
+        report = audit_files(
+            table,
+            release,
+            drop=split_names(drop, names),
+            one_hot=split_names(one_hot, names),
+            missing=missing,
+            id_column=id_column,
+            label=label,
+            perturbation=perturbation,
+            key=facts,
+            other_releases=also,
+            n_trials=trials,
+            n_outliers=n_outliers,
+            most_pairs=pairs,
+            policy=demands,
+            settings={"command": show.command_line()},
+            encoding=encoding,
+            delimiter=delimiter,
+            random_state=seed,
+            progress=bar,
+        )
+    if out is not None:
+        report.save(out, public=public)
+    if as_json:
+        show.print_json(_finite(report.to_contract()))
+    else:
+        _show(report)
+        if out is not None:
+            kind = "public" if public else "internal: it names single records"
+            typer.echo(f"report     {out}  ({kind})")
+    for note in report.findings.notes:
+        show.say(f"note: {note}")
+    if not report.passed:
+        tell_unmet(report)
+        raise typer.Exit(1)
+
+
+def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, KeyFacts | None]:
+    """The fitted perturbation of a key file, and what else the key knows."""
+    if path is None:
+        return None, None
+    from isinglass.auditing.made_from import KeyFacts
+    from isinglass.perturb.key import read_key
+    from isinglass.perturb.load import restore
+
+    stored = read_key(path, passphrase=words)
+    columns = stored.facts.get("columns")
+    facts = KeyFacts(
+        columns=None if columns is None else tuple(columns),
+        one_hot=tuple(stored.facts.get("one_hot", ())),
+        categories=stored.facts.get("categories"),
+        shuffle=stored.arrays.get("shuffle"),
+    )
+    return restore(stored, str(path)), facts
+
+
+def _show(report: Report) -> None:
+    from isinglass.attack.knowledge import PublicParameters
+    from isinglass.auditing import words
+
+    found = report.findings
+    typer.echo(words.detection_sentence(found))
+    typer.echo(words.attack_sentence(found))
+    typer.echo("")
+    lines = [("attack", "success", "interval", "baseline", "control", "knowing")]
+    done = words.order(found.attacks)
+    public = PublicParameters(found.method).describe()
+    if done and all(public in a.knowledge for a in done):
+        typer.echo(f"every attacker knows {public}")
+    for a in done:
+        control = words.share(a.control)
+        lines.append(
+            (a.name, words.share(a.success), words.interval(a.low, a.high),
+             words.share(a.baseline), control, a.knowledge.removeprefix(f"{public}, "))
+        )  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        typer.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
+    for a in found.attacks:
+        if a.failed is not None:
+            typer.echo(f"{a.name} failed: {a.failed}")
+    for s in found.skipped:
+        typer.echo(f"{s.name} was not run: {s.reason}")
+    typer.echo("")
+    d = found.detection
+    typer.echo(
+        f"detection  {words.share(d.rate)} of the {d.n_outliers:,} strongest outliers "
+        f"({words.interval(d.low, d.high)})"
+    )
+    if found.linkage is not None:
+        level = words.number(found.linkage.average), words.number(found.linkage.worst_1pct)
+        typer.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
+    typer.echo(f"verdict    {found.verdict}")
+    if found.policy:
+        met = sum(line.met for line in found.policy)
+        typer.echo(f"policy     {met} of {len(found.policy)} demands met")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for a number that is none."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

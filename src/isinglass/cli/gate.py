@@ -1,0 +1,130 @@
+"""The gate of `isinglass release`: the audit that a release must pass before it gets its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import typer
+
+from isinglass.cli import show
+
+if TYPE_CHECKING:
+    from isinglass.auditing.policy import Policy
+    from isinglass.auditing.report import Report
+    from isinglass.progress import Progress
+    from isinglass.publish import Draft
+
+
+class RefusedError(Exception):
+    """The policy says no; unwinds the writing, so that nothing of the release is left."""
+
+
+class Gate:
+    """Audits the very file that is about to be named; as a context, tells what came of it.
+
+    The report is written once the release is, or once it is refused; where anything else fails,
+    there is none.
+    """
+
+    def __init__(self, policy: str | None, report: Path | None, also: Sequence[Path]) -> None:
+        from isinglass.errors import ReleaseError
+
+        if also and policy is None and report is None:
+            raise ReleaseError("--also is for the audit; give --policy or --report with it")
+        self.wanted = policy is not None or report is not None
+        self.policy = None if policy is None else policy_for(policy)
+        self.target = report
+        self.also = also
+        self.report: Report | None = None
+        if report is not None:
+            check_ending("--report", report)
+
+    def audit(
+        self,
+        draft: Draft,
+        table: Path,
+        out: Path,
+        *,
+        missing: str,
+        encoding: str,
+        delimiter: str | None,
+        progress: Progress,
+    ) -> None:
+        """Attack the draft; raise `RefusedError` where the policy is not met."""
+        from isinglass.auditing.files import audit_files
+        from isinglass.auditing.made_from import KeyFacts
+
+        key = KeyFacts(draft.columns, draft.one_hot, draft.categories, draft.shuffle_key)
+        self.report = audit_files(
+            table,
+            draft.path,
+            missing=missing,
+            perturbation=draft.perturbation,
+            key=key,
+            other_releases=self.also,
+            earlier=draft.earlier,
+            policy=self.policy,
+            settings={"command": show.command_line(), "release": out.name},
+            encoding=encoding,
+            delimiter=delimiter,
+            progress=progress,
+        )
+        if not self.report.passed:
+            raise RefusedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        refused = isinstance(error, RefusedError)
+        if self.report is None or not (refused or error is None):
+            return
+        if self.target is not None:
+            self.report.save(self.target)
+        if refused:
+            tell_unmet(self.report)
+            show.say("isinglass: the policy refuses this release; nothing of it was written")
+            raise typer.Exit(1)
+
+    def tell(self) -> None:
+        """What the audit of a release that left said."""
+        if self.report is None:
+            return
+        n = len(self.report.findings.policy)
+        met = f"; all {n} demands of the policy are met" if self.policy is not None else ""
+        typer.echo(f"audit    {self.report.verdict}{met}")
+        if self.target is not None:
+            typer.echo(f"report   {self.target}  (stays with you: it names single records)")
+
+
+def policy_for(given: str) -> Policy:
+    """A policy file, or the strict policy that ships under that word."""
+    from isinglass.auditing.policy import Policy
+
+    return Policy.strict() if given == "strict" else Policy.load(given)
+
+
+def policy_file(given: str | None) -> Path | None:
+    """The file a policy is read from, if any."""
+    return None if given in (None, "strict") else Path(str(given))
+
+
+def check_ending(option: str, target: Path) -> None:
+    """A report is written as its file's ending says."""
+    if target.suffix.lower() not in (".html", ".json"):
+        raise ValueError(f"{option} must be a .html or .json file, got {target}")
+
+
+def tell_unmet(report: Report) -> None:
+    """The demands that were not met, each in a line."""
+    for line in report.findings.policy:
+        if not line.met:
+            show.say(f"policy: {line.demand}: not met: {line.measured}")

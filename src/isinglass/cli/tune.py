@@ -1,0 +1,125 @@
+"""`isinglass tune`: the frontier of privacy against detection, and the setting to use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from isinglass.auditing.frontier import Frontier
+
+
+def tune(
+    table: Path = typer.Argument(
+        ..., metavar="TABLE", help="CSV, Parquet or Arrow file with a header."
+    ),
+    min_detection: float = typer.Option(
+        0.8, "--min-detection", help="Wanted share of the strongest anomalies found again, 0 to 1."
+    ),
+    max_gain: float = typer.Option(
+        0.2, "--max-gain", help="Wanted limit on what the strongest attack takes, 0 to 1."
+    ),
+    methods: list[str] = typer.Option(
+        [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
+    ),
+    pairs: int | None = typer.Option(
+        None,
+        "--pairs",
+        help="Assume that nobody knows more pairs than this; default: 1 % and 10 d.",
+    ),
+    n_outliers: int | None = typer.Option(
+        None, "-n", "--n-outliers", help="How many anomalies count; default: 500, or a tenth."
+    ),
+    drop: list[str] = typer.Option(
+        [], "--drop", metavar="COL[,COL]", help="Columns that will not leave."
+    ),
+    one_hot: list[str] = typer.Option(
+        [], "--one-hot", metavar="COL[,COL]", help="Discrete columns to encode as 0/1 columns."
+    ),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
+    ),
+    resume: Path | None = typer.Option(
+        None, "--resume", help="File that keeps every measurement, to go on from after a stop."
+    ),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Write the frontier: .html, .json or .png."
+    ),
+    seed: int | None = typer.Option(None, "--seed", help="Of the search's own draws."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Try methods and strengths on TABLE: what each keeps findable, and what it gives away.
+
+    Keys are drawn for the search and thrown away; nothing is released. Example:
+
+    isinglass tune flights.csv --drop tail_number --min-detection 0.8 -o frontier.html
+    """
+    from isinglass.auditing.align import load
+    from isinglass.auditing.tune import tune as search
+    from isinglass.cli import show
+    from isinglass.cli.columns import split_names
+    from isinglass.table.columns import choose_columns
+    from isinglass.table.prepare import Source
+    from isinglass.table.read import open_table
+    from isinglass.table.write import refuse_unwritable
+
+    for option, value, least in (("--pairs", pairs, 0), ("-n", n_outliers, 1), ("--seed", seed, 0)):
+        if value is not None and value < least:
+            raise ValueError(f"{option} must be >= {least}, got {value}")
+    if out is not None:
+        if out.suffix not in (".html", ".json", ".png"):
+            raise ValueError(f"--out must end in .html, .json or .png, got {out.name}")
+        refuse_unwritable(out, force=True)
+    opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    names = opened.schema.names
+    columns = choose_columns(
+        opened, drop=split_names(drop, names), one_hot=split_names(one_hot, names)
+    )
+    with show.Bar() as bar:
+        X = load(Source(opened, columns, missing=missing), bar, "reading").X
+        found = search(
+            X,
+            [m for given in methods for m in given.split(",")] or "all",
+            min_detection=min_detection,
+            max_attack_gain=max_gain,
+            most_pairs=pairs,
+            n_outliers=n_outliers,
+            resume=resume,
+            random_state=seed,
+            progress=bar,
+        )
+    if out is not None:
+        found.save(out)
+    if as_json:
+        show.print_json(found.to_json())
+        return
+    typer.echo(_told(found, str(table)))
+    if out is not None:
+        typer.echo(f"The frontier: {out}")
+
+
+def _told(found: Frontier, table: str) -> str:
+    lines = [f"{'':2}{'method':16}{'setting':18}{'found':>7}{'gain':>7}  strongest attack"]
+    for point in found.points:
+        if point.on_frontier:
+            mark = "→ " if point.recommended else "  "
+            lines.append(
+                f"{mark}{point.method:16}{point.setting:18}{point.detection:7.0%}"
+                f"{point.gain:7.0%}  {point.strongest}"
+            )
+    lines += [
+        "",
+        "found  share of the strongest anomalies found again; gain: what the strongest attack",
+        "       takes of what a blind guess leaves; settings that another beats in both are left",
+        f"       out ({sum(not p.on_frontier for p in found.points)} of {len(found.points)})",
+        "",
+        found.sentence,
+    ]
+    command = found.command(table)
+    if command is not None:
+        lines += [f"  {found.code}", f"  {command}"]
+    return "\n".join(lines)

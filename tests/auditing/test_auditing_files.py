@@ -1,0 +1,333 @@
+"""Two files become two arrays whose rows and columns belong together, or the audit says why not."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import isinglass as ig
+from isinglass.auditing import files
+from isinglass.auditing.align import Loaded, as_numbers, match
+from isinglass.auditing.files import TOGETHER, audit_files
+from isinglass.auditing.made_from import KeyFacts
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.report import Report
+from isinglass.auditing.result import RESISTED, Detection, Findings, Privacy
+from isinglass.errors import AuditError, TableError
+from isinglass.perturb.key import read_key
+
+RNG = np.random.default_rng(5)
+N = 300
+FRAME = pd.DataFrame(RNG.random((N, 4)), columns=["a", "b", "c", "d"])
+FRAME["tail"] = [f"N{i:04d}" for i in range(N)]
+X = FRAME[list("abcd")].to_numpy()
+BOUNDS = dict.fromkeys("abcd", (0.0, 1.0))
+pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
+
+
+@pytest.fixture
+def table(tmp_path):
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """What the audit itself was given; its place is taken by one that finds nothing."""
+    seen = {}
+
+    def audit(table, released, *, policy=None, **more):
+        seen.update(more, table=table, released=released)
+        found = Findings(
+            rows=len(table), columns=table.shape[1], method="?", promise="heuristic",
+            detection=Detection(0.9, 0.8, 1.0, 10), attacks=(), skipped=(),
+            privacy=Privacy(0.1, 0.1), linkage=None, verdict=RESISTED, notes=("its own",),
+        )  # fmt: skip
+        return Report(found if policy is None else replace(found, policy=policy.check(found)))
+
+    monkeypatch.setattr(files, "audit", audit)
+    return seen
+
+
+def release(frame, out, veil=None, **options):
+    options = {"drop": ["tail"], "again": True} | options
+    return ig.write_release(frame, out, veil or ig.Distortion(random_state=1), **options)
+
+
+def key_of(written):
+    stored = read_key(written.key)
+    facts = stored.facts
+    return ig.load_key(written.key), KeyFacts(
+        tuple(facts["columns"]), tuple(facts["one_hot"]), facts["categories"],
+        stored.arrays.get("shuffle"),
+    )  # fmt: skip
+
+
+def test_a_release_of_ours_says_itself_what_is_what(table, tmp_path, given):
+    written = release(FRAME, tmp_path / "r.parquet", keep=["d"], bounds=BOUNDS)
+    report = audit_files(table, tmp_path / "r.parquet")
+    np.testing.assert_array_equal(given["table"], X[:, :3])
+    np.testing.assert_array_equal(given["released"], ig.Release.read(written.release).to_numpy())
+    np.testing.assert_array_equal(given["kept"], X[:, 3:])
+    assert given["column_names"] == ["a", "b", "c"]
+    assert given["rows_correspond"] is True
+    public = given["parameters"]
+    assert public.method == "distortion"
+    assert public.parameters["activation"] == "tanh"
+    np.testing.assert_array_equal(public.low, np.zeros(3))
+    np.testing.assert_array_equal(public.high, np.ones(3))
+    assert given["settings"] == {"table": "t.parquet", "release": "r.parquet"}
+    assert report.findings.notes == ("its own",)
+    assert given["perturbation"] is None
+
+
+def test_learned_bounds_are_not_public_and_text_columns_are_left_out(table, tmp_path, given):
+    release(FRAME, tmp_path / "r.parquet")
+    report = audit_files(table, tmp_path / "r.parquet")
+    assert given["parameters"].low is None
+    assert given["parameters"].matrix is None
+    assert "Columns of the table that are not numbers were left out: tail." in report.findings.notes
+
+
+def test_a_studys_public_matrix_is_expanded(table, tmp_path, given):
+    matrix = ig.public_matrix(4, study="s", seed="ab")
+    veil = ig.MultipartyPerturbation(matrix, alpha=0.1)
+    release(FRAME, tmp_path / "r.parquet", veil, bounds=BOUNDS)
+    audit_files(table, tmp_path / "r.parquet")
+    np.testing.assert_array_equal(given["parameters"].matrix, matrix.matrix)
+    # Its width tells how many columns went in, though fewer came out.
+    release(FRAME, tmp_path / "2.parquet", veil)
+    with pytest.raises(AuditError, match=r"made from 4 columns, and .* has 5"):
+        audit_files(FRAME.assign(e=1.0), tmp_path / "2.parquet")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_foreign_releases_of_every_kind_are_taken_by_order(kind, tmp_path, given):
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    made = pd.DataFrame(X @ RNG.normal(size=(4, 2)), columns=["u", "v"]).assign(who="x")
+    path = tmp_path / f"r.{kind}"
+    if kind == "csv":
+        made.to_csv(path, index=False)
+    elif kind == "parquet":
+        made.to_parquet(path)
+    else:
+        made.to_feather(path)
+    audit_files(tmp_path / "t.csv", path, drop=["d"])
+    np.testing.assert_array_equal(given["table"], X[:, :3])
+    np.testing.assert_allclose(given["released"], made[["u", "v"]].to_numpy())
+    assert given["rows_correspond"] is None  # nobody said so
+    assert given["parameters"] is None
+    assert given["kept"] is None
+
+
+def test_other_numbers_of_rows_do_not_match_by_order(table, tmp_path, given):
+    FRAME[:250].drop(columns="tail").to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(AuditError, match=r"has 300 rows and .*r\.parquet has 250.*--id"):
+        audit_files(table, tmp_path / "r.parquet")
+
+
+@pytest.mark.parametrize("ids", ["text", "numbers", "mixed"])
+def test_rows_are_matched_by_a_column_of_both(ids, tmp_path, given):
+    order = np.random.default_rng(1).permutation(N)[:200]
+    names = np.arange(1000, 1000 + N)
+    mine = FRAME.drop(columns="tail").assign(id=names)
+    theirs = pd.DataFrame({"id": names[order], "z": X[order, 0]})
+    theirs.loc[3, "id"] = 99_999  # nobody's
+    if ids == "text":
+        mine["id"], theirs["id"] = "N" + mine["id"].astype(str), "N" + theirs["id"].astype(str)
+    elif ids == "mixed":
+        theirs["id"] = theirs["id"].astype(str)
+    mine.to_parquet(tmp_path / "t.parquet")
+    theirs.to_csv(tmp_path / "r.csv", index=False)
+    report = audit_files(tmp_path / "t.parquet", tmp_path / "r.csv", id_column="id")
+    rows = np.sort(np.delete(order, 3))
+    np.testing.assert_array_equal(given["table"], X[rows])
+    np.testing.assert_allclose(given["released"][:, 0], X[rows, 0])
+    assert given["released"].shape[1] == 1
+    assert given["rows_correspond"] is True
+    assert "101 rows of t.parquet have no partner." in report.findings.notes
+    assert "1 rows of r.csv have no partner." in report.findings.notes
+
+
+def test_missing_identifiers_shift_nobody():
+    def loaded(ids):
+        return Loaded("f", np.zeros((len(ids), 1)), pa.table({"id": ids}))
+
+    rows, places = match(loaded(["a", None, "c", "d"]), loaded([None, "d", None, "a", "e"]), "id")
+    assert (rows.tolist(), places.tolist()) == ([0, 3], [3, 1])
+
+
+def test_identifiers_must_tell_rows_apart(table, tmp_path, given):
+    FRAME.assign(tail="SECRET").to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(AuditError, match="299 rows repeat") as error:
+        audit_files(table, tmp_path / "r.parquet", id_column="tail")
+    assert "SECRET" not in str(error.value)
+    FRAME.assign(tail=[f"other{i}" for i in range(N)]).to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(AuditError, match="no identifier in column tail"):
+        audit_files(table, tmp_path / "r.parquet", id_column="tail")
+    FRAME.drop(columns="tail").to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(AuditError, match="no column named tail to match"):
+        audit_files(table, tmp_path / "r.parquet", id_column="tail")
+
+
+def test_a_shuffled_release_is_put_in_order_by_its_key_only(table, tmp_path, given):
+    written = release(FRAME, tmp_path / "r.parquet", keep=["d"], shuffle=True)
+    report = audit_files(table, written.release)
+    assert given["rows_correspond"] is False
+    assert any("secret order" in note for note in report.findings.notes)
+    veil, facts = key_of(written)
+    audit_files(table, written.release, perturbation=veil, key=facts)
+    assert given["rows_correspond"] is True
+    np.testing.assert_array_equal(given["released"], veil.transform_rows(X[:, :3], 0))
+    np.testing.assert_array_equal(given["kept"], X[:, 3:])
+    assert given["perturbation"] is veil
+
+
+def test_condensed_records_belong_to_no_row(table, tmp_path, given):
+    release(FRAME, tmp_path / "r.parquet", ig.Condensation(k=10))
+    audit_files(table, tmp_path / "r.parquet")
+    assert given["rows_correspond"] is False
+
+
+def test_columns_are_named_by_noise_by_bounds_and_by_the_key(table, tmp_path, given):
+    frame = FRAME.assign(gear=np.arange(N) % 3)
+    gears = (frame["gear"].to_numpy()[:, None] == np.arange(3)).astype(float)
+    for veil, options in ((ig.AdditiveNoise(), {}), (ig.Distortion(), {"bounds": BOUNDS})):
+        written = release(
+            frame, tmp_path / "r.parquet", veil, drop=["tail", "b"], one_hot=["gear"],
+            force=True, **options,
+        )  # fmt: skip
+        audit_files(frame, written.release)  # nobody says --drop b or --one-hot gear
+        np.testing.assert_array_equal(given["table"], np.hstack([X[:, [0, 2, 3]], gears]))
+        assert given["column_names"] == ["a", "c", "d", "gear#0", "gear#1", "gear#2"]
+    written = release(frame, tmp_path / "2.parquet", drop=["tail", "b"], one_hot=["gear"])
+    with pytest.raises(AuditError, match=r"made from 6 columns, and .* has 5 .*--drop"):
+        audit_files(frame, written.release)
+    veil, facts = key_of(written)
+    audit_files(frame, written.release, perturbation=veil, key=facts)
+    np.testing.assert_array_equal(given["table"], np.hstack([X[:, [0, 2, 3]], gears]))
+    with pytest.raises(AuditError, match="lacks columns the release was made from: gear"):
+        audit_files(FRAME, written.release, perturbation=veil, key=facts)
+    with pytest.raises(TableError, match="no column named nope"):
+        audit_files(frame, written.release, drop=["nope"])
+
+
+def test_a_key_of_another_release_is_refused(table, tmp_path, given):
+    one = release(FRAME, tmp_path / "1.parquet", ig.Distortion())
+    two = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
+    three = release(FRAME, tmp_path / "3.parquet", ig.AdditiveNoise())
+    for other in (two, three):
+        veil, facts = key_of(other)
+        with pytest.raises(AuditError, match=r"does not turn|is of the method additive"):
+            audit_files(table, one.release, perturbation=veil, key=facts)
+    veil, facts = key_of(one)
+    wider = FRAME.assign(a=9 * FRAME["a"])
+    with pytest.raises(AuditError, match="does not turn"):
+        audit_files(wider, one.release, perturbation=veil, key=facts)
+
+
+def test_noise_by_row_number_is_not_compared_where_rows_are_gone(tmp_path, given):
+    written = release(FRAME, tmp_path / "r.parquet", ig.AdditiveNoise(), keep=["tail"], drop=[])
+    veil, facts = key_of(written)
+    audit_files(FRAME, written.release, id_column="tail", perturbation=veil, key=facts)
+    assert given["perturbation"] is veil
+    part = tmp_path / "part.parquet"
+    pq.write_table(pq.read_table(written.release).slice(5), part)
+    audit_files(FRAME, part, id_column="tail", perturbation=veil, key=facts)
+    assert len(given["table"]) == N - 5
+    assert not hasattr(given["perturbation"], "_key")  # it can only draw other keys
+    with pytest.raises(AuditError, match="other rows were left out"):
+        audit_files(FRAME[5:], part, id_column="tail", perturbation=veil, key=facts)
+
+
+def test_trials_need_no_key_where_the_release_says_how_it_was_made(table, tmp_path, given):
+    release(FRAME, tmp_path / "r.parquet", ig.Distortion("sigmoid", slope=2.0), bounds=BOUNDS)
+    audit_files(table, tmp_path / "r.parquet", n_trials=3)
+    veil = given["perturbation"]
+    assert (veil.activation, veil.slope) == ("sigmoid", 2.0)
+    assert veil.bounds == ([0.0] * 4, [1.0] * 4)
+    assert not hasattr(veil, "_key")
+
+
+def test_missing_rows_are_left_out_on_both_sides(tmp_path, given):
+    frame = FRAME.copy()
+    frame.loc[[3, 9], "a"] = np.nan
+    frame.to_parquet(tmp_path / "t.parquet")
+    written = release(frame, tmp_path / "r.parquet", missing="drop")
+    with pytest.raises(TableError, match="--missing"):
+        audit_files(tmp_path / "t.parquet", written.release)
+    report = audit_files(tmp_path / "t.parquet", written.release, missing="drop")
+    np.testing.assert_array_equal(given["table"], np.delete(X, [3, 9], axis=0))
+    assert "2 rows of the table with missing values were left out." in report.findings.notes
+
+
+def test_labels_go_beside_the_columns(tmp_path, given):
+    label = (np.arange(N) % 10 == 0).astype(int)
+    frame = FRAME.assign(label=label, id=np.arange(N)[::-1])
+    made = pd.DataFrame({"z": X[:, 0], "id": frame["id"], "label": label})
+    made[::-1].to_parquet(tmp_path / "r.parquet")
+    audit_files(frame, tmp_path / "r.parquet", label="label", id_column="id")
+    np.testing.assert_array_equal(given["labels"], label)
+    assert given["table"].shape[1] == 4
+    assert given["released"].shape[1] == 1
+    np.testing.assert_array_equal(given["released"][:, 0], X[:, 0])
+    with pytest.raises(AuditError, match="must hold 0 or 1"):
+        audit_files(frame, tmp_path / "r.parquet", label="tail", id_column="id")
+
+
+def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
+    first = release(FRAME, tmp_path / "1.parquet", ig.Distortion(), keep=["d"])
+    second = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
+    policy = Policy(maximum_gain=1.0, required=())
+    report = audit_files(table, second.release, policy=policy)
+    assert not report.passed  # its metadata says that these rows had left before
+    assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
+    assert any("0 of 1 other releases" in note for note in report.findings.notes)
+    report = audit_files(table, second.release, policy=policy, other_releases=[first.release])
+    seen = pq.read_table(first.release)
+    expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2", "d")])
+    np.testing.assert_array_equal(given["other_releases"][0], expected)
+    assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [True]
+    report = audit_files(
+        table, second.release, policy=policy, other_releases=[first.release], earlier=2
+    )
+    assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
+    shuffled = release(FRAME, tmp_path / "3.parquet", ig.Distortion(), shuffle=True)
+    report = audit_files(table, second.release, policy=policy, other_releases=[shuffled.release])
+    assert list(given["other_releases"]) == []
+    assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
+    FRAME[:50].drop(columns="tail").to_parquet(tmp_path / "4.parquet")
+    with pytest.raises(AuditError, match=r"4\.parquet has 50 rows and the table has 300"):
+        audit_files(table, second.release, other_releases=[tmp_path / "4.parquet"])
+
+
+def test_kept_columns_become_numbers_of_some_kind():
+    def numbers(values, kind=None):
+        return as_numbers(pa.chunked_array([pa.array(values, kind)]))
+
+    np.testing.assert_array_equal(numbers(["b", "a", None, "b"]), [2, 1, 0, 2])
+    np.testing.assert_array_equal(numbers([1.0, None, 3.0]), [1, 2, 3])
+    np.testing.assert_array_equal(numbers([True, False]), [1, 0])
+    np.testing.assert_array_equal(numbers([5, 7], pa.date32()), [5, 7])
+    np.testing.assert_array_equal(numbers([5, 7], pa.timestamp("s")), [5, 7])
+    assert numbers([{"u": 1}]) is None
+
+
+def test_a_file_larger_than_memory_is_refused_unread(table, tmp_path, given, monkeypatch):
+    from isinglass.auditing import align
+
+    release(FRAME, tmp_path / "r.parquet")
+    monkeypatch.setattr(align, "available_bytes", lambda: 1000)
+    with pytest.raises(AuditError, match="of memory, more than there is"):
+        audit_files(table, tmp_path / "r.parquet")
+
+
+def test_a_file_that_only_looks_like_ours_is_treated_as_foreign(table, tmp_path, given):
+    made = pa.table({"u": X[:, 0]}).replace_schema_metadata({"isinglass": json.dumps([1])})
+    pq.write_table(made, tmp_path / "r.parquet")
+    audit_files(table, tmp_path / "r.parquet")
+    assert given["rows_correspond"] is None

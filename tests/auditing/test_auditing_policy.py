@@ -1,0 +1,205 @@
+"""A policy compares the limits that speak against a release, and nothing passes by its absence."""
+
+from dataclasses import replace
+
+import pytest
+
+from isinglass.auditing.policy import Policy, gain_of
+from isinglass.auditing.result import (
+    RESISTED,
+    AttackResult,
+    Detection,
+    Findings,
+    Linkage,
+    Privacy,
+    SkippedAttack,
+)
+from isinglass.errors import AuditError
+
+
+def attack(name="naive", high=0.3, baseline=0.2, **more):
+    success = min(high, 0.25)
+    facts = {"knowledge": "nothing but the release", "low": 0.2, "control": None}
+    facts |= {"control_kind": None, "worst_column": "a"}
+    return AttackResult(name, success=success, high=high, baseline=baseline, **(facts | more))
+
+
+def findings(*attacks, skipped=(), linkage=None, low=0.85, promise="heuristic"):
+    return Findings(
+        rows=100,
+        columns=3,
+        method="rotation",
+        promise=promise,
+        detection=Detection(rate=0.9, low=low, high=0.95, n_outliers=10),
+        attacks=attacks or (attack(),),
+        skipped=tuple(skipped),
+        privacy=Privacy(0.1, 0.2),
+        linkage=linkage,
+        verdict=RESISTED,
+    )
+
+
+def failing(policy, found):
+    return [f"{line.demand}: {line.measured}" for line in policy.check(found) if not line.met]
+
+
+def test_detection_is_compared_at_its_lower_limit():
+    policy = Policy.parse("[detection]\nminimum = 0.8")
+    assert failing(policy, findings(low=0.8)) == []
+    # The rate measured, 0.9, would pass.
+    assert failing(policy, findings(low=0.79)) == [
+        "detection at least 0.8: 0.790 at the lower limit (0.900 measured)"
+    ]
+
+
+def test_an_attack_is_compared_at_its_upper_limit():
+    policy = Policy.parse("[attacks]\nmaximum_gain = 0.2")
+    assert failing(policy, findings(attack(high=0.25, baseline=0.125))) == []
+    # The success measured, 0.25, is only 0.15 above the baseline.
+    assert failing(policy, findings(attack(high=0.31, baseline=0.1))) == [
+        "naive gains at most 0.2 over its baseline: 0.210 at the upper limit, "
+        "knowing nothing but the release"
+    ]
+
+
+def test_the_worst_knowledge_of_an_attack_counts():
+    policy = Policy.parse("[attacks]\nmaximum_gain = 0.2")
+    found = findings(
+        attack("known_input", 0.3, 0.2, knowledge="7 known pairs"),
+        attack("known_input", 0.9, 0.2, knowledge="60 known pairs"),
+    )
+    assert len(policy.check(found)) == 1
+    assert "0.700 at the upper limit, knowing 60 known pairs" in failing(policy, found)[0]
+
+
+def test_a_column_with_a_long_tail_does_not_hide_a_leak():
+    """The baseline is within 10 % of such a range nearly always, so success has no room."""
+    leak = attack(high=1.0, baseline=0.99, gain=1.0)
+    assert gain_of(leak) == 1.0
+    assert failing(Policy(maximum_gain=0.2), findings(leak)) != []
+
+
+def test_single_attacks_have_limits_of_their_own():
+    policy = Policy.parse("[attacks]\nmaximum_gain = 0.2\n[attacks.maximum]\nknown_input = 0.6")
+    found = findings(attack("naive", 0.5, 0.2), attack("known_input", 0.7, 0.2))
+    assert [line.split()[0] for line in failing(policy, found)] == ["naive"]
+    tighter = replace(policy, maximum={"known_input": 0.4, "naive": 0.4})
+    assert [line.split()[0] for line in failing(tighter, found)] == ["known_input"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_number_that_is_none_never_passes(place):
+    entries = [attack(high=0.3), attack(high=0.3)]
+    entries[place] = attack(high=float("nan"))
+    assert failing(Policy(maximum_gain=0.2), findings(*entries)) != []
+    assert failing(Policy(minimum_detection=0.2), findings(low=float("nan"))) != []
+    linkage = Linkage(9.0, float("nan"), None, 0.1, 100)
+    assert failing(Policy(minimum_level=2), findings(linkage=linkage)) != []
+
+
+def test_an_attack_that_failed_fails_the_policy():
+    policy = Policy(maximum_gain=1.0)
+    found = findings(attack(), attack("ica", 0.2, 0.2, failed="it ran out of memory"))
+    assert failing(policy, found) == ["ica is run: it failed: it ran out of memory"]
+
+
+def test_a_skipped_attack_fails_unless_it_does_not_apply():
+    policy = Policy(maximum_gain=1.0)
+    other_kind = SkippedAttack("spectral", "a rotation adds no noise")
+    lacking = SkippedAttack("linkage", "too few records", applicable=True)
+    assert failing(policy, findings(skipped=[other_kind])) == []
+    assert failing(policy, findings(skipped=[other_kind, lacking])) == [
+        "linkage is run: it was skipped: too few records"
+    ]
+
+
+def test_a_missing_attack_fails_and_one_nobody_asks_for_does_not():
+    policy = Policy.parse('[attacks]\nrequired = ["naive", "ica", "spectral"]')
+    found = findings(
+        attack(),
+        attack("map", failed="no"),
+        skipped=[SkippedAttack("spectral", "a rotation adds no noise")],
+    )
+    assert failing(policy, found) == ["ica is run: it is missing"]
+    # A name with a slip in it must not switch a limit off.
+    assert failing(Policy(maximum={"naiv": 0.1}), findings()) == ["naiv is run: it is missing"]
+
+
+def test_no_attack_at_all_fails():
+    found = replace(findings(), attacks=())
+    assert failing(Policy(maximum_gain=1.0), found) == ["at least one attack: no attack was run"]
+
+
+def test_attackers_with_the_key_count_only_where_they_are_named():
+    thief = attack("stolen_key", 1.0, 0.1, with_key=True)
+    found = findings(attack(), thief)
+    assert failing(Policy(maximum_gain=0.2), found) == []
+    lacking = SkippedAttack("stolen_key", "there is no key", applicable=True)
+    assert failing(Policy(maximum_gain=0.2), findings(skipped=[lacking])) == []
+    named = Policy(maximum_gain=0.2, maximum={"stolen_key": 0.5})
+    assert [line.split()[0] for line in failing(named, found)] == ["stolen_key"]
+    assert failing(Policy(required=("stolen_key",)), found) == []
+
+
+def test_the_randomization_level_is_read_at_its_quantile():
+    policy = Policy.parse("[linkage]\nminimum_level = 5\nquantile = 0.01")
+    assert failing(policy, findings()) != []  # it was not measured
+    assert failing(policy, findings(linkage=Linkage(30.0, 5.0, None, 0.1, 100))) == []
+    assert failing(policy, findings(linkage=Linkage(30.0, 4.0, None, 0.1, 100))) == [
+        "randomization level at least 5 for all but 1.00% of the records: 4"
+    ]
+    other = Policy.parse("[linkage]\nminimum_level = 5\nquantile = 0.1")
+    assert failing(other, findings(linkage=Linkage(30.0, 9.0, None, 0.1, 100))) != []
+    levels = ((0.05, 4.0), (0.1, 6.0))
+    assert failing(other, findings(linkage=Linkage(30.0, 1.0, None, 0.1, 9, levels=levels))) == []
+
+
+def test_the_promise_must_be_allowed():
+    policy = Policy.parse('[promise]\nallowed = ["guaranteed"]')
+    assert failing(policy, findings()) == ["promise among guaranteed: heuristic"]
+    assert failing(policy, findings(promise="guaranteed")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[detection]\nminimun = 0.8", "detection.minimun"),
+        ("[attack]\nmaximum_gain = 0.2", "not known here: attack;"),
+        ("[detection]\nminimum = 8", "detection.minimum must be between 0 and 1, got 8"),
+        ("[detection]\nminimum = nan", "between 0 and 1"),
+        ("[attacks]\nmaximum_gain = true", "attacks.maximum_gain must be between"),
+        ("[attacks.maximum]\nica = 2", "attacks.maximum.ica must be between"),
+        ("[attacks]\nmaximum = 0.2", "attacks.maximum must be a section"),
+        ('[attacks]\nrequired = "naive"', "attacks.required must be a list"),
+        ("[attacks]\nrequired = []", "attacks.required must be a list"),
+        ("[linkage]\nminimum_level = -1", "linkage.minimum_level must be a number >= 0"),
+        ("[linkage]\nminimum_level = 1\nquantile = 0", "linkage.quantile must be above 0"),
+        ('[promise]\nallowed = ["perfect"]', "promise.allowed must be among"),
+        ("detection = 1", "detection must be a section"),
+        ("[detection", "not TOML"),
+        ("", "demands nothing"),
+        ("[linkage]\nquantile = 0.05", "demands nothing"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_an_error(text, words, tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(AuditError) as error:
+        Policy.load(path)
+    assert words in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(AuditError, match=r"absent\.toml cannot be read: No such file"):
+        Policy.load(tmp_path / "absent.toml")
+    (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(AuditError, match="UTF-8"):
+        Policy.load(tmp_path / "b.toml")
+
+
+def test_the_strict_policy_ships_and_demands_all_four_kinds():
+    strict = Policy.strict()
+    lines = strict.check(findings(attack(high=0.9), low=0.1, promise="unknown"))
+    assert [line.met for line in lines] == [False] * 4
+    assert strict.maximum_gain == 0.1

@@ -1,0 +1,296 @@
+"""The audit on releases whose leak is known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isinglass as ig
+from isinglass.attack.base import Attack
+from isinglass.auditing.plan import ATTACKS
+from isinglass.auditing.result import PARTLY, RECOVERED, RESISTED
+from isinglass.errors import AuditError
+
+pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
+
+
+def correlated(n=600, d=5, seed=0):
+    """Three factors behind d columns of different units, and a few far records."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) + 0.3 * rng.gamma(1.0, size=(n, d))
+    X[: n // 50] *= 3
+    return X * np.logspace(0, 2, d)
+
+
+TABLE = correlated()
+
+
+@pytest.fixture(scope="module")
+def noise_report():
+    noise = np.random.default_rng(5).normal(size=TABLE.shape)
+    return ig.audit(TABLE, noise, random_state=1)
+
+
+def test_the_table_itself_is_recovered_and_everything_is_found():
+    found = ig.audit(TABLE, TABLE, random_state=0).findings
+    assert found.verdict == RECOVERED
+    assert found.detection.rate == 1
+    assert found.detection.rank_correlation == pytest.approx(1)
+    assert found.strongest().success > 0.99
+    assert found.privacy.minimum < 1e-6
+    assert any("unchanged" in note for note in found.notes)
+
+
+def test_a_permuted_copy_is_the_full_leak_it_is():
+    shuffled = np.random.default_rng(2).permutation(TABLE)
+    found = ig.audit(TABLE, shuffled, random_state=0).findings
+    naive = next(a for a in found.attacks if a.name == "naive")
+    assert found.verdict == RECOVERED
+    assert naive.success == 1
+    assert naive.scored_by == "nearest record"
+    assert naive.gain > 0.9
+    assert any("100.0% of the released rows" in note for note in found.notes)
+
+
+def test_a_permuted_copy_in_other_units_is_caught_too():
+    rng = np.random.default_rng(2)
+    shuffled = rng.permutation(TABLE) * 7 + 3
+    found = ig.audit(TABLE, shuffled, random_state=0).findings
+    naive = next(a for a in found.attacks if a.name == "naive")
+    assert found.verdict == RECOVERED
+    assert naive.success > 0.99
+    assert naive.scored_by == "nearest record"
+
+
+def test_pure_noise_gives_no_attack_more_than_a_tenth(noise_report):
+    attacks = [a for a in noise_report.findings.attacks if a.failed is None]
+    assert len({a.name for a in attacks}) >= 6
+    for attack in attacks:
+        assert attack.success <= attack.baseline + 0.1, attack.name
+        assert attack.gain <= 0.1, attack.name
+    assert noise_report.findings.verdict == RESISTED
+
+
+def test_no_attack_failed(noise_report):
+    assert [a for a in noise_report.findings.attacks if a.failed] == []
+
+
+def test_a_constant_release_leaks_nothing_and_says_so():
+    found = ig.audit(TABLE, np.full_like(TABLE, 4.2), random_state=3).findings
+    assert found.verdict == RESISTED
+    assert all(a.gain < 0.05 for a in found.attacks if a.failed is None)
+    assert all(a.no_better_than_baseline for a in found.attacks if a.failed is None)
+    # Every row is as strange as every other: what is "found" is what row numbers give.
+    assert found.detection.rate <= 0.35
+
+
+def test_a_rotation_falls_to_one_pair_more_than_columns():
+    veil = ig.Rotation(n_iter=2, check_ica=False, random_state=1).fit(TABLE)
+    found = ig.audit(TABLE, veil.transform(TABLE), random_state=0).findings
+    by_pairs = {a.n_pairs: a for a in found.attacks if a.name == "known_input"}
+    assert sorted(by_pairs) == [6, 10, 50]
+    assert by_pairs[6].success > 0.99
+    assert found.verdict == RECOVERED
+    assert found.detection.rate == 1
+
+
+def test_trials_draw_new_keys_and_hold_records_out():
+    veil = ig.Distortion("tanh", random_state=1)
+    released = veil.fit_transform(TABLE)
+    found = ig.audit(TABLE, released, perturbation=veil, n_trials=3, random_state=0).findings
+    assert found.n_trials == 3
+    assert found.detection.mean is not None
+    assert found.detection.deviation is not None
+    assert found.detection.low <= found.detection.rate <= found.detection.high
+    row_scored = [a for a in found.attacks if a.scored_by == "row" and not a.with_key]
+    assert all(a.control_kind == "held out" for a in row_scored)
+    # Guesses beside records they are not about do no better than blind ones, but for chance.
+    assert all(a.control <= a.baseline + 0.1 for a in row_scored)
+
+
+def test_the_key_is_shown_apart_and_is_no_part_of_the_verdict():
+    rng = np.random.default_rng(4)
+    table = rng.normal(size=(400, 3))
+    veil = ig.AdditiveNoise(scale=20.0, random_state=1).fit(table)
+    released = veil.transform(table)
+    found = ig.audit(table, released, perturbation=veil, n_trials=1, random_state=0).findings
+    stolen = next(a for a in found.attacks if a.name == "stolen_key")
+    assert stolen.with_key
+    assert stolen.success == 1
+    assert found.verdict == RESISTED
+    assert found.privacy.minimum > 0.05
+
+
+def test_one_leaking_column_is_no_resistance():
+    rng = np.random.default_rng(6)
+    table = rng.normal(size=(500, 12))
+    released = rng.normal(size=(500, 12))
+    released[:, 3] = table[:, 3]
+    alone = ig.audit(table, released, attacks=["naive", "known_input"], random_state=0).findings
+    assert alone.verdict == PARTLY
+    assert alone.strongest().worst_column == "column 3"
+    # Whoever has the table unlinked finds every record by that one column.
+    linked = ig.audit(table, released, attacks=["linkage"], random_state=0).findings
+    assert linked.verdict == RECOVERED
+
+
+def test_kept_columns_reach_every_attack():
+    rng = np.random.default_rng(7)
+    table, noise = TABLE, rng.normal(size=(len(TABLE), 4))
+    asked = {"attacks": ["known_input"], "random_state": 0}
+    alone = ig.audit(table, noise, **asked).findings
+    beside = ig.audit(table, noise, kept=table[:, :2], **asked).findings
+    assert beside.strongest().gain > alone.strongest().gain + 0.2
+
+
+def test_two_releases_are_attacked_together():
+    veils = [ig.AdditiveNoise(scale=0.5, random_state=i) for i in (1, 2)]
+    first, second = (v.fit_transform(TABLE) for v in veils)
+    about = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    one = ig.audit(TABLE, first, parameters=about, rows_correspond=True, random_state=0)
+    two = ig.audit(
+        TABLE, first, parameters=about, other_releases=[second], rows_correspond=True,
+        random_state=0,
+    )  # fmt: skip
+    error = [r.findings.privacy.average for r in (one, two)]
+    assert error[1] < 0.85 * error[0]
+
+
+def test_outliers_are_scored_apart():
+    found = ig.audit(TABLE, TABLE + np.random.default_rng(8).normal(size=TABLE.shape)).findings
+    scored = [a for a in found.attacks if a.failed is None]
+    assert all(a.outliers is not None and a.rest is not None for a in scored)
+
+
+def test_labels_give_areas_under_the_curve():
+    labels = np.zeros(len(TABLE), dtype=int)
+    labels[: len(TABLE) // 50] = 1
+    found = ig.audit(TABLE, TABLE * 2, labels=labels, random_state=0).findings
+    assert found.detection.auc_table > 0.9
+    assert found.detection.auc_release == pytest.approx(found.detection.auc_table, abs=1e-9)
+
+
+def test_knowledge_of_ones_own():
+    rng = np.random.default_rng(9)
+    veil = ig.Rotation(n_iter=1, check_ica=False, random_state=1)
+    released = veil.fit_transform(TABLE)
+    rows = rng.permutation(len(TABLE))[:6]
+    known = ig.KnownPairs(rows, TABLE[rows])
+    found = ig.audit(TABLE, released, attacks=["known_input"], knowledge=known).findings
+    (attack,) = found.attacks
+    assert attack.success > 0.99
+    assert attack.n_records == len(TABLE) - 6
+    assert found.linkage is None
+
+
+def test_an_attack_of_ones_own_runs_beside_ours():
+    class Peek(Attack):
+        name = "peek"
+
+        def guess(self, released, knowledge):
+            return np.asarray(released) / 2
+
+    found = ig.audit(TABLE, TABLE * 2, attacks=["naive", Peek()], random_state=0).findings
+    assert [a.name for a in found.attacks] == ["naive", "peek"]
+    assert found.attacks[1].success == 1
+
+
+def test_an_attack_that_breaks_is_reported_and_not_counted():
+    class Broken(Attack):
+        name = "broken"
+
+        def guess(self, released, knowledge):
+            raise ValueError("the value 123456 is in here")
+
+    report = ig.audit(TABLE, TABLE, attacks=[Broken()], random_state=0)
+    (attack,) = report.findings.attacks
+    assert attack.failed is not None
+    assert "123456" not in attack.failed
+    assert report.to_contract()["attacks"] == []
+
+
+def test_guesses_that_are_no_numbers_fail():
+    class Wild(Attack):
+        name = "wild"
+
+        def guess(self, released, knowledge):
+            return np.full(np.shape(released), np.nan)
+
+    (attack,) = ig.audit(TABLE, TABLE, attacks=[Wild()], random_state=0).findings.attacks
+    assert attack.failed is not None
+
+
+def test_few_pairs_may_be_assumed():
+    veil = ig.Rotation(n_iter=1, check_ica=False, random_state=1)
+    released = veil.fit_transform(TABLE)
+    found = ig.audit(TABLE, released, most_pairs=0, rows_correspond=True, random_state=0).findings
+    assert all(a.n_pairs is None for a in found.attacks)
+    assert any("nobody knows more than 0 pairs" in a for a in found.assumptions)
+    assert [s for s in found.skipped if s.name == "known_input" and not s.applicable]
+
+
+def test_condensation_is_scored_by_nearest_record():
+    veil = ig.Condensation(k=5, random_state=1)
+    released = veil.fit_transform(TABLE)
+    found = ig.audit(TABLE, released, perturbation=veil, n_trials=1, random_state=0).findings
+    done = [a for a in found.attacks if a.failed is None]
+    assert done
+    assert all(a.scored_by == "nearest record" for a in done)
+    assert found.linkage is None
+
+
+def test_an_audit_repeats_under_its_seed():
+    released = TABLE + np.random.default_rng(10).normal(size=TABLE.shape)
+    first, second = (ig.audit(TABLE, released, random_state=11).to_contract() for _ in range(2))
+    assert first == second
+
+
+def test_every_release_method_can_be_audited():
+    table = correlated(150, 4)
+    matrix = ig.public_matrix(4)
+    for veil in (
+        ig.MultipartyPerturbation(matrix, alpha=0.1, random_state=1),
+        ig.GeometricPerturbation(random_state=1),
+        ig.RandomProjection(2, random_state=1),
+        ig.MultiplicativeNoise(random_state=1),
+        ig.AdaptiveNoise(k=3, random_state=1),
+        ig.Distortion("sign", random_state=1),
+    ):
+        released = veil.fit_transform(table)
+        found = ig.audit(table, released, perturbation=veil, n_trials=2, random_state=0).findings
+        assert [a.failed for a in found.attacks if a.failed] == [], veil
+        named = {a.name for a in found.attacks} | {s.name for s in found.skipped}
+        assert named == set(ATTACKS)
+
+
+@pytest.mark.parametrize(
+    ("table", "released", "says"),
+    [
+        (TABLE, TABLE[:-1], "600 rows and the release 599"),
+        (np.ones((5, 2)), np.ones((5, 2)), "one value only"),
+        (TABLE[:1], TABLE[:1], "at least 2 records"),
+        ([["a", "b"]] * 3, TABLE[:3], "numbers only"),
+        (np.where(TABLE > 0, TABLE, np.nan), TABLE, "not finite"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(table, released, says):
+    with pytest.raises(AuditError, match=says):
+        ig.audit(table, released)
+
+
+def test_a_table_of_a_few_records_is_audited_too():
+    found = ig.audit(TABLE[:12], TABLE[:12] + 1.0, random_state=0).findings
+    assert any("small" in note for note in found.notes)
+
+
+def test_contract_of_the_json(noise_report):
+    document = noise_report.to_contract()
+    assert list(document) == [
+        "rows", "columns", "detection", "attacks", "privacy", "linkage", "verdict",
+    ]  # fmt: skip
+    assert list(document["detection"]) == ["rate", "low", "high", "n_outliers"]
+    assert list(document["attacks"][0]) == [
+        "name", "knowledge", "success", "low", "high", "baseline", "control", "worst_column",
+    ]  # fmt: skip
+    assert list(document["privacy"]) == ["minimum", "average"]
+    assert list(document["linkage"]) == ["average", "worst_1pct"]

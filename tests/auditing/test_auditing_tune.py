@@ -1,0 +1,178 @@
+"""The search for a setting: what it tries, what it keeps, and that it goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import isinglass as ig
+from isinglass.auditing import tune as searching
+from isinglass.auditing.candidates import FAMILIES, Candidate, between, candidates
+from isinglass.auditing.frontier import Point
+from isinglass.auditing.measured import Measurement, measure
+from isinglass.cli.methods import METHODS, perturbation_for
+from isinglass.errors import AuditError
+
+pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(0).normal(size=(9000, 4))
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Settings whose figures are known: more noise finds less and gives away less."""
+    calls = []
+
+    def measured(candidate, table, seed, **more):
+        calls.append((candidate, len(table)))
+        strength = {"gaussian": 1.0, "uniform": 1.5}.get(candidate.method, 30.0)
+        x = (candidate.value or 1.0) / strength
+        detection, gain = 1 / (1 + x), 1 / (1 + 4 * x)
+        if candidate.method not in ("gaussian", "uniform"):
+            detection, gain = 0.1, 0.9
+        return Measurement(detection, 500, gain, gain - 0.01, gain + 0.01, "known_input")
+
+    monkeypatch.setattr(searching, "measure", measured)
+    return calls
+
+
+def test_every_family_is_a_method_of_the_command_line():
+    assert set(FAMILIES) == set(METHODS) - {"condensation"}
+
+
+@pytest.mark.parametrize("candidate", candidates("all", 8), ids=str)
+def test_code_and_command_make_the_same_perturbation(candidate):
+    made = eval(candidate.code(), {"ig": ig})
+    words = candidate.command().split()
+    assert words[:3] == ["isinglass", "release", "TABLE"]
+    settings = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+    typed = perturbation_for(words[words.index("--method") + 1], settings)
+    for other in (made, typed):
+        assert type(other) is type(candidate.perturbation())
+        assert other.get_params() == candidate.perturbation().get_params()
+
+
+def test_each_round_keeps_the_better_half_and_sees_more_rows(table, made_up):
+    found = ig.tune(table, ["gaussian", "uniform", "linear", "square"], random_state=1)
+    sizes = [n for _, n in made_up]
+    assert sizes.count(1000) == 14
+    assert sizes.count(3000) == 7
+    # Four settings and those next to the best, three draws each.
+    assert sizes.count(9000) in (12, 15, 18)
+    assert {p.round for p in found.points} == {1, 2, 3}
+    assert not any(p.method in ("linear", "square") for p in found.points if p.round > 1)
+
+
+def test_the_frontier_holds_what_nobody_beats(table, made_up):
+    found = ig.tune(table, ["gaussian", "uniform"], random_state=1)
+    front = [p for p in found.points if p.on_frontier]
+    last = [p for p in found.points if p.round == 3]
+    assert front
+    for p in last:
+        assert p.on_frontier == (not any(q.dominates(p) for q in last))
+
+
+def test_the_setting_recommended_has_what_was_asked_for(table, made_up):
+    found = ig.tune(table, ["gaussian"], min_detection=0.5, max_attack_gain=0.5, random_state=1)
+    best = found.recommended
+    assert best.detection_low >= 0.5
+    assert best.gain_high <= 0.5
+    # Strengths 0.25 … 0.95 have both (1 / (1 + 4 x) <= .49 and 1 / (1 + x) - interval >= .5); of
+    # those tried the one that gives least away is the strongest.
+    assert best.value == max(p.value for p in found.points if 0.26 < p.value < 0.9)
+    assert found.code == f"ig.AdditiveNoise('gaussian', scale={best.value:g})"
+    assert found.command("t.csv").endswith(f"--method gaussian --set scale={best.value:g}")
+
+
+def test_where_nothing_has_both_nothing_is_recommended(table, made_up):
+    found = ig.tune(table, ["gaussian"], min_detection=0.99, max_attack_gain=0.01, random_state=1)
+    assert found.recommended is None
+    assert found.code is None
+    assert found.sentence.startswith("No setting that was tried keeps 99%")
+
+
+def test_a_stopped_search_goes_on_where_it_stopped(table, made_up, tmp_path):
+    book = tmp_path / "search.jsonl"
+    whole = ig.tune(table, ["gaussian"], resume=book, random_state=3)
+    n = len(made_up)
+    again = ig.tune(table, ["gaussian"], resume=book)
+    assert len(made_up) == n
+    assert again == whole
+    # The last line was cut short by a crash: it alone is measured again.
+    text = book.read_text()
+    book.write_text(text[: len(text) - 20])
+    assert ig.tune(table, ["gaussian"], resume=book) == whole
+    assert len(made_up) == n + 1
+
+
+def test_a_book_of_another_table_is_refused(table, made_up, tmp_path):
+    book = tmp_path / "search.jsonl"
+    ig.tune(table, ["linear"], resume=book)
+    for other in (table + 1, table[:-1]):
+        with pytest.raises(AuditError, match="another table"):
+            ig.tune(other, ["linear"], resume=book)
+    with pytest.raises(AuditError, match="other settings"):
+        ig.tune(table, ["linear"], most_pairs=0, resume=book)
+    book.write_text("not json\n")
+    with pytest.raises(AuditError, match="go on from"):
+        ig.tune(table, ["linear"], resume=book)
+
+
+def test_no_value_of_the_table_stands_in_the_book(made_up, tmp_path):
+    book = tmp_path / "search.jsonl"
+    table = np.random.default_rng(0).normal(size=(50, 3)) + 987654.0
+    ig.tune(table, ["linear"], resume=book)
+    assert "98765" not in book.read_text()
+
+
+def test_strengths_next_to_the_best_are_between_its_neighbours():
+    tried = [Candidate("gaussian", v) for v in (0.1, 0.25, 1, 4)] + [Candidate("tanh", 0.5)]
+    near = between(Candidate("gaussian", 1), tried)
+    assert [c.value for c in near] == [0.5, 2.0]
+    assert between(Candidate("linear"), tried) == []
+    assert [c.value for c in between(Candidate("adaptive", 3), [Candidate("adaptive", 4)])] == []
+
+
+def test_weak_noise_gives_more_away_than_strong_noise():
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(800, 3)) @ rng.normal(size=(3, 5))
+    weak, strong = (measure(Candidate("gaussian", s), table, 7) for s in (0.1, 4.0))
+    assert weak.gain > 0.8
+    assert strong.gain < 0.5
+    assert weak.detection > strong.detection
+
+
+def test_bad_wishes_are_refused(table):
+    with pytest.raises(ValueError, match="min_detection must be >= 0 and <= 1"):
+        ig.tune(table, min_detection=80)
+    with pytest.raises(ValueError, match="methods must be 'all' or among"):
+        ig.tune(table, ["magic"])
+
+
+def point(detection, gain):
+    return Point("linear", "", None, detection, 0, 1, gain, 0, 1, "naive", 10, 1, 1)
+
+
+def test_dominance():
+    assert point(0.9, 0.1).dominates(point(0.8, 0.1))
+    assert not point(0.9, 0.1).dominates(point(0.9, 0.1))
+    assert not point(0.9, 0.3).dominates(point(0.8, 0.1))
+
+
+def test_a_frontier_is_written_as_a_page_or_as_json(table, made_up, tmp_path):
+    found = ig.tune(table, ["gaussian", "uniform"], random_state=1)
+    found.save(tmp_path / "f.json")
+    assert json.loads((tmp_path / "f.json").read_text())["sentence"] == found.sentence
+    found.save(tmp_path / "f.html")
+    page = (tmp_path / "f.html").read_text()
+    assert found.sentence.split(":")[0] in page
+    assert "gaussian" in page
+    found.save(tmp_path / "f.png")
+    assert (tmp_path / "f.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ValueError, match="must end in"):
+        found.save(tmp_path / "f.pdf")
