@@ -222,6 +222,24 @@ def test_a_reading_that_gains_is_not_hidden_behind_one_that_does_not():
     assert words.remark(replace(both, r2=0.0, near=0.08)) == "no better than its baseline"
 
 
+def test_what_every_attacker_knows_is_said_once():
+    known = "the public parameters of rotation"
+    both = (attack(knowledge=f"{known}, 30 known pairs"), attack("naive", knowledge=known))
+    findings = replace(tiny(), method="rotation", attacks=both, assumptions=())
+    assert words.briefly(findings) == findings  # or it would be said nowhere
+    stated = replace(findings, assumptions=("Every attacker knows the public parameters.",))
+    short = [a.knowledge for a in words.briefly(stated).attacks]
+    assert short == ["30 known pairs", "nothing more"]
+    assert known not in Page(Report(stated).html()).text
+    other = replace(stated, attacks=(*both, attack(knowledge="column statistics")))
+    assert words.briefly(other) == other
+
+
+def test_a_page_names_the_release_it_is_about():
+    named = replace(tiny(), settings={"release": "<b>.parquet"})
+    assert '<p class="soft">&lt;b&gt;.parquet: ' in Report(named).html()
+
+
 def test_attacks_with_the_key_stand_apart(pages):
     text = Page(pages["usual", False]).text
     apart = text.index("If the key leaks No part of the verdict")
@@ -233,8 +251,10 @@ def test_attacks_with_the_key_stand_apart(pages):
 
 def test_settings_that_reproduce_it_are_on_the_page(pages):
     text = Page(pages["usual", False]).text
-    line = "ig.audit(table, release, attacks='auto', knowledge='auto', n_trials=5, random_state="
-    assert f"{line}20261115)" in text
+    line = "attacks='auto', knowledge='auto', n_trials=5, random_state=20261115)"
+    # Further trials draw keys, so the line must name what draws them.
+    assert f"ig.audit(table, release, perturbation=perturbation, {line}" in text
+    assert "ig.audit(table, release)" in Page(pages["tiny", False]).text
     assert "isinglass audit flights.parquet release.parquet" in text
     assert "versions.numpy 2.4.0" in text
 

@@ -283,6 +283,12 @@ def test_a_table_of_a_few_records_is_audited_too():
     assert any("small" in note for note in found.notes)
 
 
+def test_the_promise_names_the_attackers(noise_report):
+    assert noise_report.promise.kind == "audited"
+    assert set(noise_report.promise.attackers) == {a.name for a in noise_report.attacks}
+    assert ig.audit(TABLE, TABLE, attacks=[], random_state=0).promise.kind == "heuristic"
+
+
 def test_contract_of_the_json(noise_report):
     document = noise_report.to_contract()
     assert list(document) == [

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,19 +73,42 @@ def test_the_demo_tells_the_story(tmp_path):
     # A holder of the shared key reads everything; a guess made blind reads about half.
     assert shared["recovered"] > 0.99
     assert shared["blind"] < 0.7
-    assert own["blind"] < own["recovered"] < 0.95
+    # Without any key, a sample and the public matrix are enough for most of it.
+    assert own["recovered"] > 0.8
+    assert own["blind"] < 0.7
     assert 20 <= own["found"] <= 100
+    for chapter in (shared, own):
+        assert chapter["verdict"] == "recovered"
+        assert chapter["strongest"]["low"] > chapter["strongest"]["baseline"]
+        assert chapter["detection"]["low"] <= chapter["detection"]["rate"]
     page = (tmp_path / "d" / "report.html").read_text()
     assert f"{shared['found']}/{story['top']}" in page
     for foreign in ("http://", "https://", "<script", "src="):
         assert foreign not in page
+    assert re.findall(r"(?i)\b(?:safe|secure|anonymous|private)\b", page) == []
     left = sorted(os.listdir(tmp_path / "d" / "miner"))
     assert [n for n in left if n.endswith(".key")] == []
-    assert len(left) == 7
-    # A second run replaces what is its own, and nothing else.
+    assert len(left) == 9
+    links = re.findall(r'href="([^"]+)"', page)
+    written = [chapter[name] for chapter in (shared, own) for name in ("report", "public_report")]
+    assert [str(tmp_path / "d" / link) for link in links] == written
+    for path in map(Path, written):
+        public = path.parent.name == "miner"
+        assert path.name.endswith(".public.html") is public
+        said = "public edition" if public else "names single records; do not pass on"
+        assert f"{said}</p>" in path.read_text()
+    assert "Attacking aurora's tanh release" in result.stderr
+
+
+def test_the_demo_replaces_what_is_its_own_and_nothing_else(tmp_path):
+    from isinglass.demo.story import _fresh
+
+    _fresh(tmp_path / "d")
     (tmp_path / "d" / "notes.txt").write_text("mine")
-    assert run("demo", "--out", tmp_path / "d", "--json").returncode == 0
+    (tmp_path / "d" / "miner" / "old.parquet").write_text("")
+    _fresh(tmp_path / "d")
     assert (tmp_path / "d" / "notes.txt").read_text() == "mine"
+    assert os.listdir(tmp_path / "d" / "miner") == []
     (tmp_path / "file").write_text("")
     assert "is a file" in run("demo", "--out", tmp_path / "file").stderr
     (tmp_path / "mine").mkdir()

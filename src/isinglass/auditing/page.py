@@ -7,21 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from isinglass.auditing import charts, words
-from isinglass.auditing.markup import facts, figure, folded, scrolled, stacked, text
+from isinglass.auditing.markup import document, facts, figure, folded, scrolled, stacked, text
 from isinglass.auditing.questions import answers
 from isinglass.auditing.result import PARTLY, RECOVERED, AttackResult, Detection, Findings
-from isinglass.auditing.style import STYLE
 
-# The page may show what it carries and nothing else; a name from a file cannot change that.
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
-)
 _LONG = 12  # rows; a longer table starts folded
 
 
 def render(findings: Findings, *, public: bool = False) -> str:
     """The whole page. `findings` must be those of the edition already."""
+    findings = words.briefly(findings)
     parts = (
         _verdict(findings, public),
         _policy(findings),
@@ -36,15 +31,8 @@ def render(findings: Findings, *, public: bool = False) -> str:
         _headings(findings, public),
         _settings(findings, public),
     )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Audit of a release: {text(findings.verdict)}</title>
-<style>{STYLE}</style></head><body><main>
-{"".join(part for part in parts if part)}
-</main></body></html>
-"""
+    body = "".join(part for part in parts if part)
+    return document(f"Audit of a release: {findings.verdict}", body)
 
 
 def summary(findings: Findings) -> str:
@@ -64,13 +52,15 @@ def _verdict(findings: Findings, public: bool) -> str:
         if public
         else '<p class="edition internal">internal: names single records; do not pass on</p>'
     )
+    release = findings.settings.get("release")
+    name = f"{text(words.column_name(release))}: " if isinstance(release, str) else ""
     return f"""<header><h1>Audit of a release</h1>{edition}
 <div class="verdict {look}"><p class="word {look}"><span aria-hidden="true">{sign}</span>
 {text(findings.verdict)}</p>
 <p>{text(words.detection_sentence(findings))} {text(words.attack_sentence(findings))}</p></div>
-<p class="soft">{findings.rows:,} records, {findings.columns:,} columns; method of the release:
-{text(findings.method)}. “Recovered”, “partly recovered” and “resisted the attacks listed” speak of
-the attacks below and of no others.</p></header>"""
+<p class="soft">{name}{findings.rows:,} records, {findings.columns:,} columns; method of the
+release: {text(findings.method)}. “Recovered”, “partly recovered” and “resisted the attacks listed”
+speak of the attacks below and of no others.</p></header>"""
 
 
 def _policy(findings: Findings) -> str:

@@ -104,6 +104,12 @@ class Step:
     n_pairs: int | None = None
     with_key: bool = False
     uses_rows: bool = False  # it relies on row numbers meaning something
+    how: str = ""  # tells attackers with the same knowledge apart
+
+    def describe(self) -> str:
+        """What it knows and how it goes about it, in a few words; never a value."""
+        known = self.knowledge.describe()
+        return f"{known}; {self.how}" if self.how else known
 
 
 Wanted = str | tuple[str | Attack, ...]
@@ -218,13 +224,13 @@ def _ica(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.common() | _sample(scene) | _statistics(scene)
-    yield Step(MAPAttack(random_state=seed), known)
-    strong = MAPAttack("sample", "joint", random_state=seed)
-    yield Step(strong, known)
+    yield Step(MAPAttack(random_state=seed), known, how="takes the public matrix as it is")
+    strong, how = MAPAttack("sample", "joint", random_state=seed), "estimates the secret shift"
+    yield Step(strong, known, how=how)
     if scene.cast.levels:
         n = scene.cast.most_pairs
         with_pairs = known | scene.cast.pairs(scene.table, n)
-        yield Step(strong, with_pairs, n, n, uses_rows=True)
+        yield Step(strong, with_pairs, n, n, uses_rows=True, how=how)
 
 
 def _spectral(scene: Scene, seed: int) -> Iterator[Step]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from isinglass.auditing import words
 from isinglass.auditing.result import AttackResult, Detection, Findings, Linkage, Privacy
+from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.write import whole_file
 
 FORMAT = "isinglass-report-1"
@@ -47,6 +48,12 @@ class Report:
     @property
     def linkage(self) -> Linkage | None:
         return self.findings.linkage
+
+    @property
+    def promise(self) -> Promise:
+        """What the release may now say of itself: audited, by the attackers that were run."""
+        names = dict.fromkeys(a.name for a in self.attacks if a.failed is None)
+        return Promise("audited", tuple(names)) if names else HEURISTIC
 
     @property
     def passed(self) -> bool:

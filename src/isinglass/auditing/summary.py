@@ -56,7 +56,7 @@ def _result(
     step, score = outcome.step, outcome.score
     about: dict[str, Any] = {
         "name": step.attack.name,
-        "knowledge": step.knowledge.describe(),
+        "knowledge": step.describe(),
         "n_pairs": step.n_pairs,
         "with_key": step.with_key,
         "seconds": outcome.seconds,
@@ -185,7 +185,7 @@ def assumptions_of(scene: Scene, n_trials: int, most_pairs: int | None) -> tuple
         )
     if n_trials > 1:
         said.append(
-            f"The intervals cover {n_trials - 1} further releases under keys drawn anew, each "
-            "with one record in five held out."
+            f"The intervals cover {n_trials - 1} further release{'s' * (n_trials > 2)} under keys "
+            "drawn anew, each with one record in five held out."
         )
     return tuple(said)

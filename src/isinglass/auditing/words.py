@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
+from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.result import (
     MUCH,
     PARTLY,
@@ -76,6 +78,19 @@ def name_of(attack: str) -> str:
 def column_name(name: str, limit: int = 60) -> str:
     """A column's name, cut where a file has put a novel there."""
     return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def briefly(findings: Findings) -> Findings:
+    """The same, with the public parameters that every attacker knows left to the assumptions."""
+    common = PublicParameters(findings.method).describe()
+    said = any("public parameters" in assumption for assumption in findings.assumptions)
+    if not said or not all(a.knowledge.startswith(common) for a in findings.attacks):
+        return findings
+    attacks = (
+        replace(a, knowledge=a.knowledge.removeprefix(common).removeprefix(", ") or "nothing more")
+        for a in findings.attacks
+    )
+    return replace(findings, attacks=tuple(attacks))
 
 
 def names_a_row(text: str) -> bool:
@@ -244,4 +259,5 @@ def code_line(findings: Findings, *, public: bool = False) -> str:
         return str(settings["code"])
     names = ["attacks", "knowledge", "n_trials"] + ([] if public else ["random_state"])
     given = "".join(f", {n}={settings[n]!r}" for n in names if n in settings)
-    return f"report = ig.audit(table, release{given})"
+    drawn = ", perturbation=perturbation" if findings.n_trials > 1 else ""  # it draws the keys
+    return f"report = ig.audit(table, release{drawn}{given})"

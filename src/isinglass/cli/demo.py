@@ -65,7 +65,7 @@ def _chapter(chapter: Chapter, top: int) -> list[str]:
             f"              {who[0].lower()}{who[1:]}"
             if attack.with_key
             else f"              {who[0].lower()}{who[1:]} ({words.name_of(attack.name)}), knowing "
-            f"{had_to_know(chapter, attack)}",
+            f"{had_to_know(attack)}",
         ]
     return [
         *lines,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing import words
 from isinglass.auditing.markup import document, text
 from isinglass.auditing.result import MUCH, SOME, AttackResult
-from isinglass.demo.story import AIRLINES, ALPHA, PLANTED, Chapter, Story
+from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
 
 _STYLE = """<style>
 h1 { font-size: 1.7rem; line-height: 1.2; color: var(--ink); }
@@ -48,16 +47,22 @@ def render(story: Story) -> str:
 flight are strange, without showing anybody their recordings. Each hands a perturbed copy &mdash; a
 <em>release</em> &mdash; to a miner, who pools them and looks for records far from all others.</p>
 <p>Two questions decide whether that is a good idea: <strong>are the strange moments still
-found?</strong> and <strong>what could somebody get back?</strong> Here are two ways of releasing,
-and for each the answers. To the second, {first} found the answer by an <em>audit</em>: it attacked
-its own release as a snoop would, and compared the guesses with its recordings.</p>
+found?</strong> and <strong>what could somebody get back?</strong> {first} answers them by an
+<em>audit</em>: it attacks its own releases as a snoop would, and compares the guesses with its
+recordings. There are two ways of releasing here.</p>
+<div class="verdict"><p><strong>One key for all:</strong> the miner finds {shared.found} of the
+{story.top} strangest moments, but {second}, who holds the same key, reads
+{text(words.share(shared.snoop.success))} of {first}&rsquo;s values.</p>
+<p><strong>A secret each:</strong> the miner finds {own.found}, and can still guess
+{text(words.share(own.snoop.success))} of {first}&rsquo;s values, knowing
+{text(had_to_know(own.snoop))}.</p></div>
 {chapters}
 <h2>How to read this</h2>
 <ul><li><strong>Found</strong>: of the strongest outliers of the recordings, how many are among the
-strongest of the releases: {story.top} of all recordings, or {PLANTED} of {first}&rsquo;s.</li>
-<li><strong>Got back</strong>: the share of {first}&rsquo;s values, {story.columns} to a record, that
-an attacker guessed to within 10&nbsp;% of the sensor&rsquo;s range. The upright line is a blind
-guess: the best one that never looks at the release.</li>
+strongest of the releases: {story.top} of all recordings, or {story.top} of {first}&rsquo;s.</li>
+<li><strong>Got back</strong>: the share of {first}&rsquo;s values, {story.columns} to a record,
+that an attacker guessed to within 10&nbsp;% of the sensor&rsquo;s range. The upright line is a
+blind guess: the best one that never looks at the release.</li>
 <li><strong>Known pair</strong>: a record that the attacker has and can point to in the release.
 Nobody gets points for records that were given.</li>
 <li><strong>Verdict</strong>: <em>recovered</em> where the strongest attacker without the key got
@@ -90,10 +95,9 @@ def attackers(chapter: Chapter) -> list[tuple[str, AttackResult]]:
     return told
 
 
-def had_to_know(chapter: Chapter, attack: AttackResult) -> str:
+def had_to_know(attack: AttackResult) -> str:
     """An attacker's knowledge beyond what a release says of itself, which everybody has."""
-    public = PublicParameters(chapter.findings.method).describe()
-    return attack.knowledge.removeprefix(public).removeprefix(", ") or "nothing but the release"
+    return " and ".join(attack.knowledge.rsplit(", ", 1))
 
 
 def _chapter(title: str, told: str, chapter: Chapter, story: Story) -> str:
@@ -106,7 +110,7 @@ def _chapter(title: str, told: str, chapter: Chapter, story: Story) -> str:
             words.share(attack.success),
             leak=True,
             mark=attack.baseline,
-            below=_small(chapter, attack),
+            below=_small(attack),
         )
         for who, attack in attackers(chapter)
     )
@@ -126,13 +130,13 @@ def _chapter(title: str, told: str, chapter: Chapter, story: Story) -> str:
     return f"""<h2>{text(title)}</h2><p>{text(told)}</p>
 <h3>Are the strange moments still found?</h3>{pooled}{alone}
 <h3>What could somebody get back?</h3>
-<p>The audit&rsquo;s verdict: <strong class="bad">{text(chapter.findings.verdict)}</strong>.</p>
+<p>The audit&rsquo;s verdict: <strong>{text(chapter.findings.verdict)}</strong>.</p>
 {rows}
 <p>The whole audit: <a href="{whole}">{first}&rsquo;s own edition</a>, which stays with {first},
 and <a href="{public}">the public edition</a>, which may be passed on.</p>"""
 
 
-def _small(chapter: Chapter, attack: AttackResult) -> str:
+def _small(attack: AttackResult) -> str:
     """What stands under an attacker's bar."""
     remark = words.remark(attack)
     blind = f"A blind guess gets {words.share(attack.baseline)}" + (
@@ -141,7 +145,7 @@ def _small(chapter: Chapter, attack: AttackResult) -> str:
     if attack.with_key:
         return blind
     name, deed = words.name_of(attack.name), words.STORIES[attack.name]
-    known = had_to_know(chapter, attack)
+    known = had_to_know(attack)
     return f"“{name}” {deed}. It had to know: {known}. {blind}"
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from isinglass import datasets
 from isinglass.auditing.files import audit_files
 from isinglass.auditing.result import AttackResult, Findings
+from isinglass.auditing.words import briefly
 from isinglass.errors import ReleaseError
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.load import load_key
@@ -221,28 +222,29 @@ def _audit(folder: Path, veil: str, seed: int | None) -> tuple[Findings, str, st
     table, release, key = (
         f"{first}/flights.parquet", f"miner/{first}.{veil}.parquet", f"{first}/{_KEYS[veil]}"
     )  # fmt: skip
-    again = f"isinglass audit {table} {release} --key {key} --trials {TRIALS} -n {PLANTED}"
+    again = f"isinglass audit {table} {release} --key {key} --trials {TRIALS} -n {TOP}"
     with one_thread():  # small products: threads would wait for each other longer than they work
         audited = audit_files(
             folder / table,
             folder / release,
             perturbation=load_key(folder / key),
             n_trials=TRIALS,
-            n_outliers=PLANTED,  # as deep into one airline's records as TOP is into all
+            n_outliers=TOP,
             settings={"command": again},
             random_state=seed,
         )
     internal, public = f"{first}/audit-{veil}.html", f"miner/audit-{veil}.public.html"
     audited.save(folder / internal)
     audited.save(folder / public, public=True)
-    return audited.findings, internal, public
+    return briefly(audited.findings), internal, public
 
 
 def _strongest(X: Array) -> set[int]:
     """The rows farthest, on the mean, from their five nearest neighbours."""
     from isinglass.detect.distance import DistanceOutliers
 
-    return set(DistanceOutliers(TOP).fit(X).outliers_.tolist())
+    doubles = X.astype(np.float64)  # a release is narrower, and its width would be compiled anew
+    return set(DistanceOutliers(TOP).fit(doubles).outliers_.tolist())
 
 
 def _scaled(X: Array, bounds: Bounds) -> Array:
