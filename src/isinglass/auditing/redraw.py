@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,9 @@ def redraw(
         warnings.simplefilter("ignore", PrivacyWarning)  # told when the release was made
         released = np.asarray(fresh.fit_transform(table))
     correspond = perturbation.keeps_rows
-    truth = Truth(subject.scaled(table), subject.detector, rng, None)
-    detection = truth.compare(subject.scaled_release(released)) if correspond else None
+    part = replace(subject, table=table)  # bounds are learned from what is released alone
+    truth = Truth(part.scaled(table), subject.detector, rng, None)
+    detection = truth.compare(part.scaled_release(released)) if correspond else None
     scene = Scene(
         table,
         released,
