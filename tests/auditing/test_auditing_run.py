@@ -8,7 +8,8 @@ import pytest
 import isinglass as ig
 from isinglass.attack.base import Attack
 from isinglass.auditing.plan import ATTACKS
-from isinglass.auditing.result import PARTLY, RECOVERED, RESISTED
+from isinglass.auditing.result import NOT_MEASURED, PARTLY, RECOVERED, RESISTED
+from isinglass.auditing.subject import public_parameters
 from isinglass.errors import AuditError
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
@@ -156,6 +157,70 @@ def test_two_releases_are_attacked_together():
     assert error[1] < 0.85 * error[0]
 
 
+def test_two_studies_matrices_are_stacked():
+    table = np.random.default_rng(11).uniform(size=(600, 6))  # no column tells of another
+    matrices = [ig.public_matrix(6, seed=seed) for seed in ("aa", "bb")]
+    veils = [ig.MultipartyPerturbation(m, alpha=0.05, random_state=1) for m in matrices]
+    first, second = (v.fit_transform(table) for v in veils)
+    said = [public_parameters(v) for v in veils]
+    about = {"parameters": said[0], "rows_correspond": True, "random_state": 0, "attacks": ["map"]}
+    one = ig.audit(table, first, **about).findings
+    two = ig.audit(
+        table, first, other_releases=[second], other_parameters=[said[1]], **about
+    ).findings
+    assert two.attacks[0].r2 > one.attacks[0].r2 + 0.1
+    assert "1 other release" in two.attacks[0].knowledge
+    # Where nothing is public about the other one, it is not used, and not listed either.
+    blind = ig.audit(table, first, other_releases=[second], **about).findings
+    assert "other release" not in blind.attacks[0].knowledge
+
+
+def test_releases_with_noise_are_linked_together():
+    rng = np.random.default_rng(12)
+    table = rng.normal(size=(500, 6))
+    veils = [ig.AdditiveNoise(scale=0.8, random_state=i) for i in range(4)]
+    first, *others = (v.fit_transform(table) for v in veils)
+    said = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    about = {"parameters": said, "rows_correspond": True, "random_state": 0}
+    one, four = (
+        ig.audit(table, first, other_releases=o, attacks=["linkage"], **about).linkage.linked
+        for o in ([], others)
+    )
+    assert four > 2 * one
+
+
+def test_a_secret_order_protects_little_and_proves_nothing():
+    rng = np.random.default_rng(13)
+    table = rng.normal(size=(400, 5))
+    veil = ig.Rotation(1, check_ica=False, random_state=1)
+    shuffled = rng.permutation(veil.fit_transform(table))
+    found = ig.audit(table, shuffled, order_known=False, random_state=0).findings
+    distance = next(a for a in found.attacks if a.name == "distance")
+    assert distance.success > 0.99
+    assert distance.gain > 0.95
+    assert found.verdict == RECOVERED
+    assert found.detection.rate is None
+    missing = {s.name for s in found.skipped if s.applicable}
+    assert missing == {"known_input", "linkage"}
+
+
+def test_whoever_knows_the_rule_of_adaptive_noise_needs_no_key():
+    table = correlated(160, 3)
+    veil = ig.AdaptiveNoise(k=5, random_state=1).fit(table)
+    released = veil.transform(table)
+    said = ig.PublicParameters("adaptive_noise", veil.public_parameters())
+    asked = {"attacks": ["linkage"], "rows_correspond": True, "random_state": 0}
+    keyless = ig.audit(table, released, parameters=said, **asked).linkage
+    owner = ig.audit(table, released, perturbation=veil, n_trials=1, **asked).linkage
+    assert keyless.average == pytest.approx(owner.average, rel=0.2)
+
+
+def test_without_a_finished_attack_nothing_is_said():
+    noise = np.random.default_rng(14).normal(size=TABLE.shape)
+    found = ig.audit(TABLE, noise, attacks=[], random_state=0)
+    assert found.verdict == NOT_MEASURED
+
+
 def test_outliers_are_scored_apart():
     found = ig.audit(TABLE, TABLE + np.random.default_rng(8).normal(size=TABLE.shape)).findings
     scored = [a for a in found.attacks if a.failed is None]
@@ -206,7 +271,10 @@ def test_an_attack_that_breaks_is_reported_and_not_counted():
     (attack,) = report.findings.attacks
     assert attack.failed is not None
     assert "123456" not in attack.failed
-    assert report.to_contract()["attacks"] == []
+    (entry,) = report.to_contract()["attacks"]
+    assert entry["name"] == "broken"
+    assert entry["success"] is None
+    assert report.verdict == RECOVERED  # the table itself left
 
 
 def test_guesses_that_are_no_numbers_fail():

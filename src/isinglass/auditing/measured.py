@@ -56,16 +56,16 @@ def measure(
     )
     done = [(o.score.gain(), o) for o in outcomes if o.score is not None]
     assert drawn.detection is not None  # candidates keep their rows
+    rate = drawn.detection.rate
+    assert rate is not None
     if not done:
-        return Measurement(drawn.detection.rate, drawn.detection.n_outliers, 1.0, 0.0, 1.0, "none")
+        return Measurement(rate, drawn.detection.n_outliers, 1.0, 0.0, 1.0, "none")
     gain, best = max(done, key=lambda pair: pair[0])
     assert best.score is not None
     low, high = gain_interval(best.score, [])
     # The highest upper limit may belong to another attacker.
     high = max(high, *(gain_interval(o.score, [])[1] for _, o in done if o.score is not None))
-    return Measurement(
-        drawn.detection.rate, drawn.detection.n_outliers, gain, low, high, best.step.attack.name
-    )
+    return Measurement(rate, drawn.detection.n_outliers, gain, low, high, best.step.attack.name)
 
 
 def _subject(table: Array, candidate: Candidate, n_outliers: int | None) -> Subject:

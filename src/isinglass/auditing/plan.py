@@ -57,6 +57,8 @@ ATTACKS: dict[str, type[Attack]] = {
 }
 #: Methods whose released columns are the table's own, in their own units.
 KEEPS_UNITS = ("additive_noise", "multiplicative_noise", "adaptive_noise")
+#: Attacks that rely on row numbers meaning something.
+NEED_ROWS = ("known_input", "linkage", "collusion", "stolen_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,9 @@ class Scene:
     others: tuple[Array, ...] = field(default=(), repr=False)
     key: Any = field(default=None, repr=False)  # the fitted perturbation, where it is at hand
     rows_correspond: bool | None = None  # None: nobody said
+    #: What is public about the other releases; None where nothing is.
+    other_parameters: tuple[PublicParameters | None, ...] = ()
+    secret_order: bool = False  # rows correspond, and which to which is not known here
 
     def seen(self) -> Array:
         """The released rows under attack."""
@@ -79,19 +84,32 @@ class Scene:
     def truth(self) -> Array:
         return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
 
-    def common(self, places: Any = slice(None)) -> Knowledge:
-        """What every attacker of these rows, by their places among the attacked, gets.
+    def common(self, *, others: bool = True) -> Knowledge:
+        """What every attacker gets: public parameters, kept columns, and other releases.
 
-        Public parameters, kept columns, other releases.
+        Without `others` for attacks that read one release only: what is listed is used.
         """
-        rows, known = self.cast.attacked[places], Knowledge()
+        rows, known = self.cast.attacked, Knowledge()
         if self.parameters is not None:
             known |= self.parameters
         if self.kept is not None:
             known |= KeptColumns(self.kept[rows])
-        if self.others:
+        if self.others and others:
             known |= OtherReleases(tuple(t[rows] for t in self.others))
         return known
+
+    def study(self) -> Knowledge:
+        """What is common, with the public matrices of all releases one below the other."""
+        first, rest = self.parameters, [p for p in self.other_parameters if p is not None]
+        matrices = [p.matrix for p in (first, *rest) if p is not None and p.matrix is not None]
+        if first is None or len(matrices) < 1 + len(self.others) or len(matrices) < 2:
+            return self.common(others=False)
+        alphas = [
+            np.full(len(m), p.parameters.get("alpha", 0.0))
+            for m, p in zip(matrices, (first, *rest), strict=True)
+        ]
+        said = {**first.parameters, "alpha": np.concatenate(alphas)}
+        return self.common() | replace(first, parameters=said, matrix=np.vstack(matrices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +144,10 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
         reason = _not_made_for(name, scene)
         if reason:
             skipped.append(SkippedAttack(name, reason))
+            continue
+        if scene.secret_order and name in NEED_ROWS:
+            why = "the rows stand in a secret order, which only the key tells"
+            skipped.append(SkippedAttack(name, why, applicable=True))
             continue
         own = asked[name]
         for step in _STEPS[name](scene, seed):
@@ -177,10 +199,11 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     """Why an attack cannot apply to such a release; None where it can."""
     method = None if scene.parameters is None else scene.parameters.method
     same_width = scene.table.shape[1] == scene.released.shape[1]
-    rowless = scene.rows_correspond is False
-    if rowless and name in ("known_input", "linkage", "distance", "collusion", "stolen_key"):
+    rowless = scene.rows_correspond is False and not scene.secret_order
+    if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
-    if name == "known_input" and not scene.cast.levels:
+    learns = name == "known_input" or (name == "linkage" and method not in KEEPS_UNITS)
+    if learns and not scene.cast.levels and not scene.secret_order:
         return "attackers were assumed to know no pairs"
     if name == "map" and method != "multiparty":
         return "it needs a public matrix, which only the multiparty method has"
@@ -213,7 +236,7 @@ def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | _sample(scene) | _statistics(scene)
+    known = scene.common(others=False) | _sample(scene) | _statistics(scene)
     yield Step(SampleAttack(random_state=seed), known)
 
 
@@ -223,7 +246,7 @@ def _ica(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | _sample(scene) | _statistics(scene)
+    known = scene.study() | _sample(scene) | _statistics(scene)
     yield Step(MAPAttack(random_state=seed), known, how="takes the public matrix as it is")
     strong, how = MAPAttack("sample", "joint", random_state=seed), "estimates the secret shift"
     yield Step(strong, known, how=how)
@@ -249,7 +272,7 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     n = min(scene.cast.n_known, max(d + 1, LOCATED))
     records = KnownRecords(scene.table[scene.cast.attacked[:n]])
-    known = scene.common() | records | _statistics(scene)
+    known = scene.common(others=False) | records | _statistics(scene)
     yield Step(DistanceAttack(random_state=seed), known, n)
 
 
@@ -259,15 +282,16 @@ def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     if scene.parameters is not None and scene.parameters.method == "multiparty":
         n = min(scene.cast.levels, default=0)
         shared = scene.cast.pairs(scene.table, n) if n else None
-        known = scene.common() | Colluders(tables, shared=shared)
+        known = scene.study() | Colluders(tables, shared=shared)
         yield Step(attack, known, n, n or None, uses_rows=True)
     else:
-        yield Step(attack, scene.common() | Colluders(tables, key=scene.key), with_key=True)
+        known = scene.common(others=False) | Colluders(tables, key=scene.key)
+        yield Step(attack, known, with_key=True)
 
 
 def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
     stolen = StolenKey(scene.key, rows=scene.cast.attacked)
-    known = scene.common() | stolen | _sample(scene) | _statistics(scene)
+    known = scene.common(others=False) | stolen | _sample(scene) | _statistics(scene)
     yield Step(StolenKeyAttack(random_state=seed), known, with_key=True)
 
 

@@ -41,6 +41,7 @@ def redraw(
     *,
     enough: int = ENOUGH,
     most_pairs: int | None = None,
+    with_key: bool = False,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
 
@@ -69,7 +70,7 @@ def redraw(
         public_parameters(fresh),
         None if kept is None else kept[rows],
         (),
-        fresh,
+        fresh if with_key else None,
         correspond,
     )
     return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection)

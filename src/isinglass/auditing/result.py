@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 RECOVERED, PARTLY, RESISTED = "recovered", "partly recovered", "resisted the attacks listed"
+#: No attack was finished, so that nothing can be said.
+NOT_MEASURED = "not measured"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
 MUCH, SOME = 0.5, 0.1
 
@@ -39,6 +41,9 @@ class AttackResult:
     columns: tuple[ColumnResult, ...] = ()
     #: Two other readings of success: share of variance explained, and of values within 0.1 sd.
     r2: float = 0.0
+    r2_baseline: float = (
+        0.0  # 0 but where guesses are matched with records, or named, at their best
+    )
     near: float = 0.0
     near_baseline: float = 0.0
     #: Success for the true outliers and for all other records; None where there are none.
@@ -76,11 +81,14 @@ class SkippedAttack:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How many of the true strongest outliers are found again in the release."""
+    """How many of the true strongest outliers are found again in the release.
 
-    rate: float
-    low: float
-    high: float
+    `rate` and its limits are None where rows do not correspond and nobody can tell.
+    """
+
+    rate: float | None
+    low: float | None
+    high: float | None
     n_outliers: int
     mean: float | None = None  # over trials with keys drawn anew, where there are any
     deviation: float | None = None
@@ -143,7 +151,7 @@ class Findings:
     skipped: tuple[SkippedAttack, ...]
     privacy: Privacy
     linkage: Linkage | None
-    verdict: str  # RECOVERED, PARTLY or RESISTED
+    verdict: str  # RECOVERED, PARTLY, RESISTED or NOT_MEASURED
     notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     policy: tuple[PolicyLine, ...] = ()
@@ -168,6 +176,7 @@ class Findings:
 
     def to_contract(self) -> dict[str, Any]:
         """The short form that `isinglass audit --json` prints; its shape does not change."""
+        named = ("name", "knowledge")  # of an attack that failed nothing else is known
         attack = ("name", "knowledge", "success", "low", "high", "baseline", "control")
         return {
             "rows": self.rows,
@@ -177,9 +186,11 @@ class Findings:
                 for name in ("rate", "low", "high", "n_outliers")
             },
             "attacks": [
-                {name: getattr(a, name) for name in (*attack, "worst_column")}
+                {
+                    name: getattr(a, name) if a.failed is None or name in named else None
+                    for name in (*attack, "worst_column")
+                }
                 for a in self.attacks
-                if a.failed is None
             ],
             "privacy": asdict(self.privacy),
             "linkage": None

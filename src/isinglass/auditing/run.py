@@ -23,7 +23,14 @@ from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import Findings
-from isinglass.auditing.subject import numbers, public_parameters, rule_known, subject_of
+from isinglass.auditing.score import wilson
+from isinglass.auditing.subject import (
+    numbers,
+    public_parameters,
+    rule_computed,
+    rule_known,
+    subject_of,
+)
 from isinglass.auditing.summary import (
     assumptions_of,
     attack_results,
@@ -61,7 +68,9 @@ def audit(
     parameters: PublicParameters | None = None,
     kept: ArrayLike | None = None,
     other_releases: Sequence[ArrayLike] = (),
+    other_parameters: Sequence[PublicParameters | None] = (),
     rows_correspond: bool | None = None,
+    order_known: bool = True,
     policy: Policy | None = None,
     settings: dict[str, Any] | None = None,
     random_state: int | None = None,
@@ -106,9 +115,12 @@ def audit(
     kept : array, optional
         Columns that left as they were; every attack gets them.
     other_releases : arrays
-        Further releases of the same rows; every attack gets them.
+        Further releases of the same rows, for the attacks that combine them.
+    other_parameters : PublicParameters or None for each of them, optional
     rows_correspond : bool, optional
         Whether row i of the release is record i. Not said: guesses are scored both ways.
+    order_known : bool
+        False for a release in a secret order: attacks that need row numbers are then missing.
     policy : Policy, optional
         Demands the report then answers line by line.
     random_state : int, optional
@@ -123,6 +135,10 @@ def audit(
     if perturbation is not None:
         rows_correspond = perturbation.keeps_rows if rows_correspond is None else rows_correspond
         parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
+    if not order_known:
+        rows_correspond, most_pairs = False, 0
+    if parameters is not None:
+        parameters = rule_computed(parameters, X)
     if rows_correspond is not False and len(X) != len(Z):
         raise AuditError(
             f"the table has {len(X):,} rows and the release {len(Z):,}: rows cannot be matched"
@@ -155,6 +171,8 @@ def audit(
         tuple(numbers(other, "other_releases") for other in other_releases),
         perturbation if hasattr(perturbation, "_key") else None,
         rows_correspond,
+        tuple(other_parameters),
+        not order_known,
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
@@ -176,7 +194,14 @@ def audit(
     redrawn = []
     for number in range(1, n_drawn + 1):
         assert perturbation is not None
-        drawn = redraw(subject, perturbation, rng, scene.kept, most_pairs=most_pairs)
+        drawn = redraw(
+            subject,
+            perturbation,
+            rng,
+            scene.kept,
+            most_pairs=most_pairs,
+            with_key=scene.key is not None,
+        )
         again, _ = steps_for(drawn.scene, seed + number)
         trials.append(
             attack_all(
@@ -239,11 +264,17 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[st
             "that no attacker was given."
         )
     if n < 400:
+        low, high = wilson(0.5, n)
         notes.append(
-            f"With {n} records to guess an interval is at least ± 0.05 wide in the middle: small "
+            f"With {n} records to guess an interval is up to ± {(high - low) / 2:.2f} wide: small "
             "gains cannot be told from none."
         )
-    if scene.rows_correspond is False:
+    if scene.secret_order:
+        notes.append(
+            "The rows stand in a secret order and the key was not given: nothing is said about "
+            "detection, and attacks that need row numbers were not run."
+        )
+    elif scene.rows_correspond is False:
         notes.append(
             "Rows of the release do not correspond to records: nothing is said about detection."
         )

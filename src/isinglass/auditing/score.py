@@ -53,6 +53,9 @@ class Score:
     outliers_baseline: float | None = None
     rest: float | None = None
     scored_by: str = "row"
+    #: Where records are matched with guesses: the share that a guess comes ten times nearer to
+    #: than any other record does. Then it can be nobody else.
+    shown: float = 0.0
 
     def gains(self) -> Array:
         """Per column, the largest of the three readings as a share of what the baseline leaves."""
@@ -70,6 +73,7 @@ class Score:
                 over_baseline(self.success.mean(), self.baseline.mean()),
                 over_baseline(self.near.mean(), self.near_baseline.mean()),
                 over_baseline(self.r2.mean(), self.r2_baseline.mean()),
+                over_baseline(self.shown, 0.1 ** len(self.success)),
             )
         )
 
@@ -88,6 +92,9 @@ def gain_interval(first: Score, again: list[Score]) -> tuple[float, float]:
     low, high = min(explained[0] - half, *explained), max(explained[0] + half, *explained)
     blind = first.r2_baseline.mean()
     limits.append([float(over_baseline(edge, blind)) for edge in (low, high)])
+    if first.shown:
+        edges = wilson(first.shown, first.n_records)
+        limits.append([float(over_baseline(edge, 0.1 ** len(first.success))) for edge in edges])
     return max(low for low, _ in limits), max(high for _, high in limits)
 
 
@@ -236,7 +243,8 @@ def wilson(share: float, n: int, confidence: float = 0.95) -> tuple[float, float
     z = float(ndtri(0.5 + confidence / 2))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    # Rounding must not leave the share itself outside.
+    return max(0.0, min(float(middle - half), share)), min(1.0, max(float(middle + half), share))
 
 
 def over_trials(values: list[float], n: int, confidence: float = 0.95) -> tuple[float, float]:

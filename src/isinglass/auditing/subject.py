@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +14,7 @@ from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.plan import KEEPS_UNITS
 from isinglass.auditing.score import Yardstick
 from isinglass.detect.base import Detector
-from isinglass.errors import AuditError
+from isinglass.errors import AuditError, PrivacyWarning
 from isinglass.perturb.adaptive import AdaptiveNoise
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.multiparty import MultipartyPerturbation
@@ -24,6 +25,8 @@ Array = NDArray[Any]
 #: Where the columns of a release nobody explained follow the table's this closely, on the mean,
 #: they are read as the same columns in the same units.
 _SAME_COLUMNS = 0.3
+#: Records for which the rule of adaptive noise is computed anew, which takes half a minute.
+_MOST_BY_RULE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,23 @@ def rule_known(parameters: PublicParameters, perturbation: Perturbation) -> Publ
     sigmas, units = perturbation.key_scales()
     said = {**parameters.parameters, "sigmas": sigmas, "units": units}
     return replace(parameters, parameters=said)
+
+
+def rule_computed(parameters: PublicParameters, table: Array) -> PublicParameters:
+    """The scales of adaptive noise without its key, from the public k and the table.
+
+    The rule is public and an attacker may hold the table, so he computes them, too; up to the
+    draws by which levels were estimated they are those of the key. Large tables are left alone:
+    their records are then linked by a model learned from known pairs.
+    """
+    known = parameters.parameters
+    if parameters.method != "adaptive_noise" or "sigmas" in known or len(table) > _MOST_BY_RULE:
+        return parameters
+    k, draws = int(known.get("k", 10)), int(known.get("n_draws", 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released here
+        rule = AdaptiveNoise(k, n_draws=draws, random_state=0).fit(table)
+    return rule_known(parameters, rule)
 
 
 def _keeps_units(table: Array, released: Array, parameters: PublicParameters | None) -> bool:

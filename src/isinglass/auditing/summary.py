@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.auditing.plan import Scene
 from isinglass.auditing.result import (
     MUCH,
+    NOT_MEASURED,
     PARTLY,
     RECOVERED,
     RESISTED,
@@ -93,6 +94,7 @@ def _result(
         worst_column=names[varying[int(np.argmax(gains))]],
         columns=columns,
         r2=float(score.r2.mean()),
+        r2_baseline=float(score.r2_baseline.mean()),
         near=float(score.near.mean()),
         near_baseline=float(score.near_baseline.mean()),
         outliers=score.outliers,
@@ -131,6 +133,8 @@ def privacy_of(
 def verdict_of(results: Sequence[AttackResult], verbatim: float) -> str:
     """The strongest attacker without the key decides; one column, or the outliers, count too."""
     counted = [r for r in results if r.failed is None and not r.with_key]
+    if not counted and verbatim < SOME:
+        return NOT_MEASURED
     gain = max((r.gain for r in counted), default=0.0)
     if gain >= MUCH or verbatim >= MUCH:
         return RECOVERED

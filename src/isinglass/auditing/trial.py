@@ -143,6 +143,9 @@ def _scored_by_nearest(
         shown, truth, yard, {"within": others, "near": others},
         **{**parts, "others": None}, scored_by="nearest record",
     )  # fmt: skip
+    chosen = parts["chosen"]
+    near, far = (np.square((m - truth)[chosen] / yard.span).sum(axis=1) for m in (shown, others))
+    score = replace(score, shown=float((near < 0.01 * far).mean()))
     if held_out is None or not len(held_out):
         return score
     other = held_out[:, yard.varies]

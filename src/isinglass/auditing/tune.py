@@ -117,7 +117,8 @@ def tune(
     # Strengths between the best one and its neighbours, among all that were ever tried.
     known = [p.candidate for p in (*points, *out)]
     points += [look(candidate, len(rounds) - 1) for candidate in between(best.candidate, known)]
-    best = min(points, key=lambda p: (short_of(p), p.gain))
+    # What has both wishes is taken; of several, one that no other beats, and then the quietest.
+    best = min(points, key=lambda p: (short_of(p), any(q.dominates(p) for q in points), p.gain))
     progress("trying settings", total, total)
     meets = short_of(best) == 0
     marked = [

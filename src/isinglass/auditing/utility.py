@@ -88,16 +88,16 @@ class Truth:
 def unknown_detection(truth: Truth) -> Detection:
     """Where rows do not correspond nobody can say which outlier is which."""
     return Detection(
-        rate=0.0, low=0.0, high=1.0, n_outliers=truth.n_outliers,
+        rate=None, low=None, high=None, n_outliers=truth.n_outliers,
         chance=truth.n_outliers / truth.n_rows,
     )  # fmt: skip
 
 
 def over_all_trials(first: Detection, others: list[Detection]) -> Detection:
     """The release's own figures, with the spread over keys drawn anew."""
-    if not others:
+    rates = [d.rate for d in others if d.rate is not None]
+    if not rates or first.rate is None:
         return first
-    rates = [d.rate for d in others]
     low, high = over_trials([first.rate, *rates], first.n_outliers)
     spread = float(np.std(rates, ddof=1)) if len(rates) > 1 else None
     return replace(first, low=low, high=high, mean=float(np.mean(rates)), deviation=spread)
