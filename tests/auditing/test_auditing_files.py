@@ -16,7 +16,7 @@ from isinglass.auditing.files import TOGETHER, audit_files
 from isinglass.auditing.made_from import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import RESISTED, Detection, Findings, Privacy
+from isinglass.auditing.result import RESISTED, Detection, Findings, Linkage, Privacy
 from isinglass.errors import AuditError, TableError
 from isinglass.perturb.key import read_key
 
@@ -177,11 +177,14 @@ def test_identifiers_must_tell_rows_apart(table, tmp_path, given):
 def test_a_shuffled_release_is_put_in_order_by_its_key_only(table, tmp_path, given):
     written = release(FRAME, tmp_path / "r.parquet", keep=["d"], shuffle=True)
     report = audit_files(table, written.release)
-    assert given["rows_correspond"] is False
+    # Every row is somebody's; only whose is not known, so attacks that need it are missing.
+    assert (given["rows_correspond"], given["order_known"]) == (True, False)
     assert any("secret order" in note for note in report.findings.notes)
+    with pytest.raises(AuditError, match="299 rows"):
+        audit_files(FRAME[1:], written.release)
     veil, facts = key_of(written)
     audit_files(table, written.release, perturbation=veil, key=facts)
-    assert given["rows_correspond"] is True
+    assert (given["rows_correspond"], given["order_known"]) == (True, True)
     np.testing.assert_array_equal(given["released"], veil.transform_rows(X[:, :3], 0))
     np.testing.assert_array_equal(given["kept"], X[:, 3:])
     assert given["perturbation"] is veil
@@ -190,7 +193,7 @@ def test_a_shuffled_release_is_put_in_order_by_its_key_only(table, tmp_path, giv
 def test_condensed_records_belong_to_no_row(table, tmp_path, given):
     release(FRAME, tmp_path / "r.parquet", ig.Condensation(k=10))
     audit_files(table, tmp_path / "r.parquet")
-    assert given["rows_correspond"] is False
+    assert (given["rows_correspond"], given["order_known"]) == (False, True)
 
 
 def test_columns_are_named_by_noise_by_bounds_and_by_the_key(table, tmp_path, given):
@@ -286,11 +289,13 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
     report = audit_files(table, second.release, policy=policy)
     assert not report.passed  # its metadata says that these rows had left before
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
-    assert any("0 of 1 other releases" in note for note in report.findings.notes)
+    # It does not say how often they had.
+    assert any("0 of at least 1 other releases" in note for note in report.findings.notes)
     report = audit_files(table, second.release, policy=policy, other_releases=[first.release])
     seen = pq.read_table(first.release)
-    expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2", "d")])
+    expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2")])
     np.testing.assert_array_equal(given["other_releases"][0], expected)
+    np.testing.assert_array_equal(given["kept"], X[:, 3:])  # it left unchanged with the first
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [True]
     report = audit_files(
         table, second.release, policy=policy, other_releases=[first.release], earlier=2
@@ -303,6 +308,81 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
     FRAME[:50].drop(columns="tail").to_parquet(tmp_path / "4.parquet")
     with pytest.raises(AuditError, match=r"4\.parquet has 50 rows and the table has 300"):
         audit_files(table, second.release, other_releases=[tmp_path / "4.parquet"])
+
+
+def test_what_is_public_about_other_releases_goes_with_them(table, tmp_path, given):
+    matrices = [ig.public_matrix(4, study="s", seed=seed) for seed in ("ab", "cd")]
+    first, second = (
+        release(FRAME, tmp_path / f"{i}.parquet", ig.MultipartyPerturbation(m, alpha=(1 + i) / 10))
+        for i, m in enumerate(matrices)
+    )
+    narrow = release(FRAME, tmp_path / "n.parquet", ig.Distortion(), drop=["tail", "d"])
+    pd.DataFrame(X).rename(columns=str).to_csv(tmp_path / "theirs.csv", index=False)
+    others = [second.release, narrow.release, tmp_path / "theirs.csv"]
+    audit_files(table, first.release, other_releases=others)
+    study, *rest = given["other_parameters"]
+    np.testing.assert_array_equal(study.matrix, matrices[1].matrix)
+    assert study.parameters["alpha"] == 0.2
+    # One was made from other columns, the other by somebody else.
+    assert rest == [None, None]
+
+
+def test_one_file_is_not_two_releases(table, tmp_path, given):
+    one = release(FRAME, tmp_path / "1.parquet")
+    two = release(FRAME, tmp_path / "2.parquet")
+    for others in ([one.release], [two.release, two.release]):
+        with pytest.raises(AuditError, match="counts once"):
+            audit_files(table, one.release, other_releases=others)
+
+
+def test_a_perturbed_column_tells_no_rows_apart_and_is_no_label(tmp_path, given):
+    frame = FRAME.assign(b=(FRAME["b"] > 0.5).astype(float))
+    written = release(frame, tmp_path / "r.parquet", ig.AdditiveNoise())
+    for asked in ({"id_column": "a"}, {"label": "b"}):
+        with pytest.raises(AuditError, match=r"column [ab] was perturbed in the release"):
+            audit_files(frame, written.release, **asked)
+    frame[["c"]].to_csv(tmp_path / "theirs.csv", index=False)
+    with pytest.raises(AuditError, match="column b was perturbed"):
+        audit_files(frame, tmp_path / "theirs.csv", label="b", one_hot=["b"])
+    # The release keeps the column; another of the same rows, matched by order, perturbed it.
+    keeps = release(frame, tmp_path / "k.parquet", ig.AdditiveNoise(), keep=["a"])
+    audit_files(frame, keeps.release, id_column="a", other_releases=[written.release])
+    assert given["other_releases"][0].shape == (N, 4)
+
+
+def test_another_table_is_named_by_the_columns_it_lacks(tmp_path, given):
+    written = release(FRAME, tmp_path / "r.parquet", ig.AdditiveNoise())
+    with pytest.raises(AuditError, match=r"lacks columns the release was made from: b, d; it"):
+        audit_files(FRAME[["a", "c", "tail"]], written.release)
+    with pytest.raises(AuditError, match=r"no numbers in columns the release was made from: b;"):
+        audit_files(FRAME.assign(b="x"), written.release)
+
+
+@pytest.mark.parametrize("by", ["order", "id"])
+def test_the_worst_records_have_the_numbers_of_the_table(by, tmp_path, given, monkeypatch):
+    plain = files.audit
+
+    def audit(table, released, **more):
+        rows = tuple((i, i + 1) for i in range(len(table)))
+        found = plain(table, released, **more).findings
+        return Report(replace(found, linkage=Linkage(9.0, 1.0, None, 0.5, N, rows)))
+
+    monkeypatch.setattr(files, "audit", audit)
+    frame = FRAME.assign(id=np.arange(N))
+    frame.loc[[0, 1, 2, 250], "a"] = np.nan
+    options = {"missing": "drop", "keep": ["id"]}
+    written = release(frame, tmp_path / "r.parquet", ig.AdditiveNoise(), **options)
+    path, more = written.release, {}
+    if by == "id":  # some rows are gone and the others in another order
+        path, more = tmp_path / "part.parquet", {"id_column": "id"}
+        part = pq.read_table(written.release)
+        pq.write_table(part.take(np.arange(len(part))[:40:-1]), path)
+    report = audit_files(frame, path, missing="drop", **more)
+    worst = report.findings.linkage.worst_records
+    compared = given["table"]
+    assert len(worst) == len(compared)
+    for row, level in worst:
+        np.testing.assert_array_equal(X[row], compared[level - 1])
 
 
 def test_kept_columns_become_numbers_of_some_kind():

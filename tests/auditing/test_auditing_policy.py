@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from isinglass.auditing.policy import Policy, gain_of
+import isinglass as ig
+from isinglass.auditing.policy import QUANTILES, Policy, gain_of
 from isinglass.auditing.result import (
     RESISTED,
     AttackResult,
@@ -120,9 +122,48 @@ def test_a_missing_attack_fails_and_one_nobody_asks_for_does_not():
         attack("map", failed="no"),
         skipped=[SkippedAttack("spectral", "a rotation adds no noise")],
     )
-    assert failing(policy, found) == ["ica is run: it is missing"]
+    assert failing(policy, found) == [
+        "ica is run: it is missing",
+        "spectral is run: it was skipped: a rotation adds no noise",
+    ]
     # A name with a slip in it must not switch a limit off.
     assert failing(Policy(maximum={"naiv": 0.1}), findings()) == ["naiv is run: it is missing"]
+
+
+@pytest.mark.parametrize("skipped", [True, False])
+@pytest.mark.parametrize("policy", [{"required": ("spectral",)}, {"maximum": {"spectral": 1.0}}])
+def test_an_attack_that_is_named_must_have_finished(policy, skipped):
+    skips = [SkippedAttack("spectral", "a rotation adds no noise")] if skipped else []
+    why = "it was skipped: a rotation adds no noise" if skipped else "it is missing"
+    assert failing(Policy(**policy), findings(skipped=skips)) == [f"spectral is run: {why}"]
+    assert failing(Policy(**policy), findings(attack("spectral"))) == []
+    # An attacker more, to whom it did not apply, takes nothing from the one that finished.
+    assert failing(Policy(**policy), findings(attack("spectral"), skipped=skips)) == []
+
+
+def test_a_policy_answers_with_a_line_at_least():
+    """An empty answer would read as a policy that is met."""
+    (line,) = Policy(required=("naive",)).check(findings())
+    assert (line.demand, line.measured, line.met) == ("naive is run", "it was run", True)
+    assert failing(Policy(), findings()) == ["at least one demand: the policy makes none"]
+
+
+def test_detection_that_nobody_can_tell_is_not_measured():
+    found = replace(findings(), detection=Detection(None, None, None, 10))
+    assert failing(Policy(minimum_detection=0.0), found) == ["detection at least 0: not measured"]
+
+
+def test_every_quantile_a_policy_may_ask_for_is_measured():
+    X = np.random.default_rng(1).normal(size=(300, 3))
+    Z = X + np.random.default_rng(2).normal(size=X.shape)
+    public = ig.PublicParameters("additive_noise", {"scale": 1.0, "distribution": "gaussian"})
+    for q in QUANTILES:
+        policy = Policy.parse(f"[linkage]\nminimum_level = 0\nquantile = {q}")
+        found = ig.audit(
+            X, Z, parameters=public, attacks=("linkage",), policy=policy, random_state=1
+        ).findings
+        (line,) = [line for line in found.policy if line.demand.startswith("randomization")]
+        assert line.met, line
 
 
 def test_no_attack_at_all_fails():
@@ -173,7 +214,13 @@ def test_the_promise_must_be_allowed():
         ('[attacks]\nrequired = "naive"', "attacks.required must be a list"),
         ("[attacks]\nrequired = []", "attacks.required must be a list"),
         ("[linkage]\nminimum_level = -1", "linkage.minimum_level must be a number >= 0"),
-        ("[linkage]\nminimum_level = 1\nquantile = 0", "linkage.quantile must be above 0"),
+        (
+            "[linkage]\nminimum_level = 1\nquantile = 0",
+            "linkage.quantile must be among 0.001, 0.01,",
+        ),
+        ("[linkage]\nminimum_level = 1\nquantile = 0.02", "0.25, 0.5, got 0.02"),
+        ('[attacks]\nrequired = ["naiv"]', "attacks.required must be among naive, known_input,"),
+        ("[attacks.maximum]\nnaiv = 0.1", "attacks.maximum must be among naive, known_input,"),
         ('[promise]\nallowed = ["perfect"]', "promise.allowed must be among"),
         ("detection = 1", "detection must be a section"),
         ("[detection", "not TOML"),

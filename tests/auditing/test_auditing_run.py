@@ -50,7 +50,7 @@ def test_a_permuted_copy_is_the_full_leak_it_is():
     assert naive.success == 1
     assert naive.scored_by == "nearest record"
     assert naive.gain > 0.9
-    assert any("100.0% of the released rows" in note for note in found.notes)
+    assert any("100 % of the released rows" in note for note in found.notes)
 
 
 def test_a_permuted_copy_in_other_units_is_caught_too():
@@ -368,3 +368,73 @@ def test_contract_of_the_json(noise_report):
     ]  # fmt: skip
     assert list(document["privacy"]) == ["minimum", "average"]
     assert list(document["linkage"]) == ["average", "worst_1pct"]
+
+
+# Leaks that hide behind something.
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        lambda X, rng: np.column_stack([rng.permutation(X), rng.normal(size=len(X))]),
+        lambda X, rng: rng.permutation(X)[:, ::-1],
+        lambda X, rng: np.repeat(rng.permutation(X[: len(X) // 2]), 2, axis=0),
+        lambda X, rng: rng.permutation(X).astype(np.float32),
+    ],
+    ids=["a column more", "columns turned round", "half of it twice", "fewer digits"],
+)
+def test_a_permuted_copy_is_caught_in_disguise(leak):
+    released = leak(TABLE, np.random.default_rng(15))
+    found = ig.audit(TABLE, released, attacks=["naive"], random_state=0).findings
+    assert found.verdict == RECOVERED
+
+
+def test_a_table_of_copies_hides_nothing():
+    table = np.repeat(TABLE[:300], 2, axis=0)
+    shuffled = np.random.default_rng(16).permutation(table) * 2 + 1
+    assert ig.audit(table, shuffled, attacks=["naive"], random_state=0).verdict == RECOVERED
+
+
+def test_a_large_permuted_copy_is_caught_too():
+    rng = np.random.default_rng(17)
+    table = rng.normal(size=(60_000, 4))
+    shuffled = rng.permutation(table) * 2 + 1
+    found = ig.audit(table, shuffled, attacks=["naive"], n_outliers=10, random_state=0).findings
+    assert found.verdict == RECOVERED
+    assert found.n_attacked == 9604
+
+
+def test_records_hit_by_chance_are_no_leak():
+    rng = np.random.default_rng(18)
+    table, noise = rng.integers(0, 2, size=(2, 800, 5)).astype(float)
+    assert ig.audit(table, noise, random_state=0).verdict == RESISTED
+    one_record = np.broadcast_to(TABLE[3], TABLE.shape)
+    assert ig.audit(TABLE, one_record, random_state=0).verdict == RESISTED
+
+
+def test_noise_in_many_columns_is_no_leak():
+    rng = np.random.default_rng(19)
+    table = rng.standard_t(3, size=(1200, 60))
+    found = ig.audit(table, rng.normal(size=table.shape), attacks=["spectral", "naive", "ica"])
+    assert max(a.gain for a in found.attacks) <= 0.1
+
+
+def test_redraws_meet_the_same_attackers():
+    veil = ig.AdditiveNoise(scale=1.0, random_state=1)
+    released = veil.fit_transform(TABLE)
+    asked = {"attacks": ["known_input"], "perturbation": veil, "random_state": 0}
+    found = ig.audit(TABLE, released, n_trials=2, **asked).attacks
+    assert [a.n_pairs for a in found] == [6, 10, 50]
+    # One in a hundred of 600 records is six pairs, of 480 five: levels are those of the release.
+    assert all(a.low <= a.success <= a.high for a in found)
+
+
+def test_few_records_are_audited_without_a_stumble():
+    for n in (2, 3, 5):
+        ig.audit(TABLE[:n], TABLE[:n] * 2, random_state=0)
+
+
+def test_scales_an_attacker_computed_do_not_print():
+    said = public_parameters(ig.AdaptiveNoise(k=3, random_state=1).fit(TABLE[:60]))
+    assert "sigmas" in said.parameters
+    assert "sigmas" not in repr(said)

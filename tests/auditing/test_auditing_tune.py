@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +92,23 @@ def test_the_setting_recommended_has_what_was_asked_for(table, made_up):
     assert found.command("t.csv").endswith(f"--method gaussian --set scale={best.value:g}")
 
 
+def test_the_command_carries_what_the_search_was_told_about_columns(table, made_up, tmp_path):
+    found = ig.tune(table, ["gaussian"], min_detection=0.5, max_attack_gain=0.5, random_state=1)
+    assert found.command().startswith("isinglass release TABLE -o RELEASE --method gaussian")
+    options = ("--drop", "tail number,fleet", "--one-hot", "gear", "--missing", "drop")
+    found = replace(found, table="my flights.csv", options=options)
+    command = found.command()
+    words = shlex.split(command)
+    assert words[:3] == ["isinglass", "release", "my flights.csv"]
+    assert words[3:9] == list(options)
+    assert words[9:13] == ["-o", "RELEASE", "--method", "gaussian"]
+    assert shlex.split(found.command("there/my flights.csv"))[2] == "there/my flights.csv"
+    found.save(tmp_path / "f.json")
+    assert json.loads((tmp_path / "f.json").read_text())["recommended"]["command"] == command
+    found.save(tmp_path / "f.html")
+    assert html.escape(command) in (tmp_path / "f.html").read_text()
+
+
 def test_where_nothing_has_both_nothing_is_recommended(table, made_up):
     found = ig.tune(table, ["gaussian"], min_detection=0.99, max_attack_gain=0.01, random_state=1)
     assert found.recommended is None
@@ -106,8 +126,9 @@ def test_a_stopped_search_goes_on_where_it_stopped(table, made_up, tmp_path):
     # The last line was cut short by a crash: it alone is measured again.
     text = book.read_text()
     book.write_text(text[: len(text) - 20])
-    assert ig.tune(table, ["gaussian"], resume=book) == whole
-    assert len(made_up) == n + 1
+    for _ in range(2):  # and stays in the book
+        assert ig.tune(table, ["gaussian"], resume=book) == whole
+        assert len(made_up) == n + 1
 
 
 def test_a_book_of_another_table_is_refused(table, made_up, tmp_path):
@@ -121,6 +142,19 @@ def test_a_book_of_another_table_is_refused(table, made_up, tmp_path):
     book.write_text("not json\n")
     with pytest.raises(AuditError, match="go on from"):
         ig.tune(table, ["linear"], resume=book)
+
+
+def test_a_book_that_cannot_be_kept_is_said_in_a_sentence(table, made_up, tmp_path):
+    for path, words in (
+        (tmp_path / "absent" / "book", "book cannot be written: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+    ):
+        with pytest.raises(AuditError, match=words):
+            ig.tune(table, ["linear"], resume=path)
+    (tmp_path / "b").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(AuditError, match="b is not a file that a search can go on from"):
+        ig.tune(table, ["linear"], resume=tmp_path / "b")
+    assert made_up == []  # before hours of work
 
 
 def test_no_value_of_the_table_stands_in_the_book(made_up, tmp_path):

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -192,6 +193,8 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder):
     (folder / "b.toml").chmod(0o600)
     (folder / "p.csv").write_text("speed\n1\n2\n")
     two = ["audit", "t.parquet", "r.parquet"]
+    ig.write_release(folder / "t.parquet", folder / "noise.parquet", ig.AdditiveNoise(), again=True)
+    left |= {"noise.parquet", "noise.key"}
     for arguments, words in (
         ([*two, "--policy", "b.toml"], ["detection.minimun"]),
         ([*two, "--policy", "absent.toml"], ["absent.toml cannot be read"]),
@@ -205,6 +208,10 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder):
         ([*two, "--drop", "heat"], ["made from 3 columns", "--drop"]),
         ([*two, "--id", "nope"], ["no column named nope"]),
         ([*two, "--label", "speed"], ["made from 3 columns"]),
+        (["audit", "t.parquet", "noise.parquet", "--id", "heat"], ["heat was perturbed", "--id"]),
+        (["audit", "t.parquet", "noise.parquet", "--label", "heat"], ["heat was perturbed"]),
+        (["audit", "p.csv", "noise.parquet"], ["was made from: height, heat; it is another"]),
+        ([*two, "--also", "r.parquet"], ["counts once", "--also"]),
         ([*two, "--key", "b.toml"], ["b.toml is not an isinglass key file"]),
         ([*two, "--missing", "guess"], ["missing must be one of"]),
         (["audit", "t.parquet", "p.csv"], ["200 rows", "p.csv has 2", "--id"]),
@@ -328,12 +335,13 @@ def test_tune_from_the_command_line(tmp_path):
     table = pd.DataFrame(rng.normal(size=(120, 3)) @ rng.normal(size=(3, 4)), columns=list("abcd"))
     table["name"] = "x"
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["tune", "t.csv", "--drop", "name", "--methods", "linear", "--seed", "1"]
+    words = ["tune", "t.csv", "--methods", "linear", "--seed", "1"]
 
-    def run(*more):
+    def run(*more, drop=("--drop", "name")):
         return subprocess.run(
-            [*ISINGLASS, *words, *more], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+            [*ISINGLASS, *words, *drop, *more],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
 
     done = run("--json", "-o", "f.html", "--resume", "book.jsonl")
     assert done.returncode == 0, done.stderr
@@ -351,9 +359,52 @@ def test_tune_from_the_command_line(tmp_path):
         (["--methods", "magic"], "methods must be"),
         (["--pairs", "-1"], "--pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
-        (["--min-detection", "80"], "min_detection must be"),
+        (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),
+        (["--max-gain", "7"], "--max-gain must be >= 0 and <= 1, got 7"),
+        (["-o", "f.html"], "f.html exists; choose another name or pass --force"),
+        (["-o", "f.json", "--resume", "f.json"], "f.json is read"),
+        (["--resume", "t.csv"], "t.csv is the table"),
+        (["--resume", "absent/x"], "absent/x cannot be written"),
+        (["--drop", "a"], "not numbers: name; encode them with --one-hot, or leave them out"),
     ):
-        refused = run(*wrong)
-        assert refused.returncode == 2
+        refused = run(*wrong, drop=() if "--drop" in wrong else ("--drop", "name"))
+        assert refused.returncode == 2, refused.stderr
         assert says in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
+    before = (tmp_path / "f.html").stat().st_ino
+    assert run("--resume", "book.jsonl", "-o", "f.html", "--force").returncode == 0
+    assert (tmp_path / "f.html").stat().st_ino != before
+
+
+def test_the_command_that_tune_prints_leaves_the_same_columns_out(run, folder, monkeypatch):
+    """Whoever copies it must not release what was left out of the search."""
+    from isinglass.auditing import tune
+    from isinglass.auditing.measured import Measurement
+
+    measured = Measurement(0.9, 20, 0.1, 0.05, 0.15, "naive")
+    monkeypatch.setattr(tune, "measure", lambda *given, **more: measured)
+    monkeypatch.setenv("ISINGLASS_HOME", str(folder))
+    table = pd.read_csv(folder / "t.csv").assign(gear=[1, 2] * 100)
+    table.loc[5, "heat"] = np.nan
+    (folder / "in here").mkdir()
+    table.to_csv(folder / "in here" / "g.csv", index=False, sep=";")
+    said = ["--drop", "tail,speed", "--one-hot", "gear", "--missing", "drop", "--delimiter", ";"]
+    found = run("tune", "in here/g.csv", *said, "--methods", "linear", "-o", "f.json",
+                "--min-detection", "0.5")  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    (line,) = [x for x in found.stdout.splitlines() if x.startswith("  isinglass release")]
+    words = shlex.split(line)
+    assert words[2] == "in here/g.csv"
+    written = json.loads((folder / "f.json").read_text())["recommended"]["command"]
+    assert shlex.split(written) == ["isinglass", "release", "g.csv", *words[3:]]
+    words[words.index("RELEASE")] = "n.parquet"
+    result = run(*words[1:])
+    assert result.returncode == 0, result.stderr
+    made = ig.Release.read(folder / "n.parquet")
+    assert made.to_numpy().shape == (199, 4)  # height, heat and two gears
+
+
+@pytest.mark.parametrize("command", ["audit", "release"])
+def test_help_names_the_kind_of_every_value(command):
+    told = run_outside(command, "--help", cwd=".").stdout
+    assert "list[Path]" not in told

@@ -37,9 +37,9 @@ class DistanceAttack(Attack):
 
     A rotation moves all records but leaves every distance as it was, so a handful of records is
     recognised by their distances from one another, as a constellation is in a turned sky. Columns
-    are brought to [0, 1] first where their bounds are known, since perturbations that mix columns
-    do so too. A common factor on all distances is found from the columns' deviations where those
-    are known.
+    are brought to [0, 1] where their bounds are known, since perturbations that mix columns do so
+    too; a release in the table's own units is tried next. A common factor on all distances is
+    found from the columns' deviations where those are known.
 
     Where no rows fit, as in a release of noise, nothing is located and the guess is the mean of
     the known records. The search is bounded, so a release may also be too large or too blurred
@@ -75,7 +75,13 @@ class DistanceAttack(Attack):
         records = known.need(KnownRecords).records
         if not len(records) or not np.isfinite(records).all():
             raise AttackError("known records must be at least 1, with finite numbers only")
-        low, unit = _scale(known, records)
+        for low, unit in _scales(known, records):
+            rows = self._locate(Z, known, records, low, unit)
+            if (rows >= 0).any():
+                return rows
+        return np.full(len(records), -1, dtype=np.intp)
+
+    def _locate(self, Z: Array, known: Knowledge, records: Array, low: Array, unit: Array) -> Rows:
         scaled, which = np.unique((records - low) / unit, axis=0, return_inverse=True)
         which = which.reshape(-1)
         statistics = _statistics(known)
@@ -110,16 +116,15 @@ def _stages(
     return [*stages, (factor, 0.0, _LOOSE)] if factor > 0 else stages
 
 
-def _scale(known: Knowledge, records: Array) -> tuple[Array, Array]:
-    """Origin and unit of every column: its bounds where anything is known of them."""
+def _scales(known: Knowledge, records: Array) -> list[tuple[Array, Array]]:
+    """Origins and units of the columns to try: their bounds, where known, and their own."""
     d = records.shape[1]
     bounds = scaling_bounds(known, d)
     public = known.find(PublicTable)
     if bounds is None and public is not None and public.records.shape[1] == d:
         bounds = public.records.min(axis=0), public.records.max(axis=0)
-    if bounds is None:
-        return np.zeros(d), np.ones(d)
-    return bounds[0], spans(*bounds)
+    own = np.zeros(d), np.ones(d)
+    return [own] if bounds is None else [(bounds[0], spans(*bounds)), own]
 
 
 def _statistics(known: Knowledge) -> ColumnStatistics | None:

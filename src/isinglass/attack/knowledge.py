@@ -198,7 +198,8 @@ class PublicParameters(Fact):
     """
 
     method: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    #: Not printed: an attacker may have computed what an owner keeps in a key.
+    parameters: dict[str, Any] = field(default_factory=dict, repr=False)
     low: Array | None = field(default=None, repr=False)
     high: Array | None = field(default=None, repr=False)
     matrix: Array | None = field(default=None, repr=False)

@@ -194,4 +194,5 @@ def _plausible(guess: Array, X: Array, mean: Array | None) -> bool:
     else:
         low, high = 2.0 * X.min(axis=0) - X.max(axis=0), 2.0 * X.max(axis=0) - X.min(axis=0)
     outside = np.maximum(guess - high, low - guess)
-    return bool((outside <= 1e-4 * (high - low)).mean() >= 0.999)
+    # In the bulk, not in the tails, which a handful of pairs does not reach.
+    return bool((outside <= 1e-4 * (high - low)).mean() >= 0.9)

@@ -28,9 +28,16 @@ class Loaded:
     name: str
     X: Array = field(repr=False)
     beside: pa.Table = field(repr=False)
+    #: Their numbers in the file, where rows were left out or moved; None: as they stand.
+    numbers: Rows | None = field(default=None, repr=False)
 
     def take(self, rows: Rows) -> Loaded:
-        return Loaded(self.name, self.X[rows], self.beside.take(pa.array(rows)))
+        numbers = rows if self.numbers is None else self.numbers[rows]
+        return Loaded(self.name, self.X[rows], self.beside.take(pa.array(rows)), numbers)
+
+    def number(self, row: int) -> int:
+        """The number in the file of a row here."""
+        return row if self.numbers is None else int(self.numbers[row])
 
 
 def load(source: Source, tell: Progress, stage: str) -> Loaded:
@@ -43,17 +50,20 @@ def load(source: Source, tell: Progress, stage: str) -> Loaded:
             f"{table.name} takes about {readable(2 * width * table.n_rows)} of memory, more than "
             "there is; audit a release of fewer rows made in the same way"
         )
-    blocks, beside, done = [], [], 0
+    blocks, beside, numbers, done = [], [], [], 0
     for block in one_ahead(source.blocks()):
         blocks.append(np.ascontiguousarray(block.X))
         beside.append(block.kept)
+        if source.missing == "drop":
+            numbers.append(block.numbers())
         done += len(block.X)
         tell(stage, done, table.n_rows)
     if not done:
         raise AuditError(f"{table.name} has no row that could be compared")
     names = list(source.columns.kept)
     together = pa.Table.from_batches(beside).combine_chunks() if names else pa.table({})
-    return Loaded(table.name, np.concatenate(blocks), together)
+    left = np.concatenate(numbers) if numbers else None
+    return Loaded(table.name, np.concatenate(blocks), together, left)
 
 
 def match(table: Loaded, release: Loaded, column: str) -> tuple[Rows, Rows]:

@@ -35,8 +35,14 @@ class Book:
         if path is None:
             return cls(secrets.randbelow(2**31) if seed is None else seed)
         path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+        except OSError as error:
+            raise AuditError(f"{path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise AuditError(f"{path} is not a file that a search can go on from") from None
         # A digest under a salt of its own: the file says nothing about the table but "the same".
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = text.splitlines()
         if not lines:
             head: dict[str, Any] = {
                 "format": "isinglass-tune-1",
@@ -44,8 +50,9 @@ class Book:
                 "salt": secrets.token_hex(16),
             }
             head["table"] = _digest(X, asked, head["salt"])
-            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-            return cls(head["seed"], path)
+            book = cls(head["seed"], path)
+            book._write(json.dumps(head))
+            return book
         try:
             head = json.loads(lines[0])
             same = head["table"] == _digest(X, asked, head["salt"])
@@ -58,6 +65,8 @@ class Book:
             raise AuditError(f"{path} is not a file that a search can go on from") from None
         if not same or (seed is not None and seed != book.seed):
             raise AuditError(f"{path} belongs to another table, or to a search with other settings")
+        if not text.endswith("\n"):
+            book._write("")  # what comes next must not end up behind a line that was cut short
         return book
 
     def known(
@@ -68,11 +77,17 @@ class Book:
         if of not in self.entries:
             words = hashlib.sha256(f"{self.seed} {of}".encode()).digest()
             self.entries[of] = found(int.from_bytes(words[:4], "little") >> 1)
-            if self.path is not None:
-                line = json.dumps({"of": of, "found": asdict(self.entries[of])})
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+            self._write(json.dumps({"of": of, "found": asdict(self.entries[of])}))
         return self.entries[of]
+
+    def _write(self, line: str) -> None:
+        if self.path is None:
+            return
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise AuditError(f"{self.path} cannot be written: {error.strerror}") from None
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

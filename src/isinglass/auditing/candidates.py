@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,10 +80,11 @@ class Candidate:
         arguments += [self.setting] if self.setting else []
         return f"ig.{self.family.kind.__name__}({', '.join(arguments)})"
 
-    def command(self, table: str = "TABLE") -> str:
-        """The command that makes the release."""
-        setting = f" --set {self.setting}" if self.setting else ""
-        return f"isinglass release {table} -o RELEASE --method {self.method}{setting}"
+    def command(self, table: str = "TABLE", options: Sequence[str] = ()) -> str:
+        """The command that makes the release; `options` are words about the table's columns."""
+        setting = ["--set", self.setting] if self.setting else []
+        words = [table, *options, "-o", "RELEASE", "--method", self.method, *setting]
+        return shlex.join(["isinglass", "release", *words])
 
 
 def candidates(methods: str | Iterable[str], n_columns: int) -> list[Candidate]:

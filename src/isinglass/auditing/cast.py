@@ -18,6 +18,8 @@ ENOUGH = 9604
 MOST_SAMPLED = 10_000
 #: A release of no more rows is given to the attacks whole; of a larger one the rows above do.
 SEEN_WHOLE = 20_000
+#: The same where rows may stand in any order; comparing each record with more takes too long.
+SEEN_UNALIGNED = 1_000_000
 HELD_OUT = 0.2
 SAMPLED = 0.1
 #: Records known without their rows; more make the search for them longer, not surer.
@@ -40,6 +42,7 @@ class Cast:
     chosen: NDArray[np.bool_] = field(repr=False)
     outlier: NDArray[np.bool_] = field(repr=False)
     sample: Rows = field(repr=False)
+    n_few: int = 0  # known and scored rows; those behind are only looked at
 
     @property
     def most_pairs(self) -> int:
@@ -67,13 +70,21 @@ def cast_rows(
     *,
     enough: int = ENOUGH,
     most_pairs: int | None = None,
+    levels: tuple[int, ...] | None = None,
+    aligned: bool = True,
 ) -> Cast:
-    """Deal the rows of a release out, at random."""
+    """Deal the rows of a release out, at random.
+
+    Where rows are not `aligned` with records an attack must see them all: a record's image may
+    be anywhere.
+    """
     order = rng.permutation(n_rows)
     # A sample that cannot show how the columns go together would be no attacker at all.
     n_sample = max(round(SAMPLED * n_rows), min(n_columns + 2, n_rows // 3))
     n_sample = min(n_sample, MOST_SAMPLED)
-    levels = pair_levels(n_rows, n_columns, most_pairs)
+    if levels is None:
+        levels = pair_levels(n_rows, n_columns, most_pairs)
+    levels = tuple(min(n, max(1, n_rows // 3)) for n in levels)
     # Some records are known without their rows, even where no pair is.
     n_known = max(0, *levels, min(max(n_columns + 1, LOCATED), n_rows // 3))
     sample, known = order[:n_sample], order[n_sample : n_sample + n_known]
@@ -82,16 +93,17 @@ def cast_rows(
     further = np.setdiff1d(np.intersect1d(outliers, left), chosen)
     attacked = np.concatenate([known, chosen, further])
     scored = len(attacked)
-    if n_rows <= SEEN_WHOLE:
+    if n_rows <= SEEN_WHOLE or not aligned:
         attacked = np.concatenate([attacked, np.setdiff1d(order, attacked)])
     is_chosen = np.zeros(len(attacked), dtype=bool)
     is_chosen[n_known : n_known + len(chosen)] = True
     is_outlier = np.isin(attacked, outliers)
     is_outlier[:n_known] = is_outlier[scored:] = False
-    return Cast(attacked, n_known, levels, is_chosen, is_outlier, sample)
+    return Cast(attacked, n_known, levels, is_chosen, is_outlier, sample, scored)
 
 
 def all_rows(n_rows: int, outliers: Array) -> Cast:
     """Every row is attacked and scored: for an attacker whose knowledge is given."""
     rows = np.arange(n_rows)
-    return Cast(rows, 0, (), np.ones(n_rows, dtype=bool), np.isin(rows, outliers), rows[:0])
+    everything = np.ones(n_rows, dtype=bool)
+    return Cast(rows, 0, (), everything, np.isin(rows, outliers), rows[:0], n_rows)

@@ -48,10 +48,16 @@ class Chart:
         spec = _painted(self.spec, _DARK if dark else _LIGHT)
         return _numbered_from_zero(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
 
-    def data_uri(self, *, dark: bool = False) -> str:
-        """The same as an address that holds the picture itself."""
-        code = base64.b64encode(self.svg(dark=dark).encode()).decode()
-        return f"data:image/svg+xml;base64,{code}"
+
+def data_uri(svg: str) -> str:
+    """A picture as an address that holds the picture itself."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def width_of(svg: str) -> float:
+    """A picture's own width in pixels."""
+    found = re.search(r'<svg\b[^>]*?\bwidth="([\d.]+)', svg)
+    return float(found[1]) if found else 400.0
 
 
 def png(chart: Chart, path: str | Path, *, dark: bool = False) -> None:
@@ -74,6 +80,10 @@ def scale(domain: Sequence[str], values: Sequence[Any]) -> Any:
     import altair as alt
 
     return alt.Scale(domain=list(domain), range=list(values))
+
+
+#: An axis of shares, written as the page writes them.
+PERCENT = "format(100 * datum.value, '.0f') + '\u00a0%'"
 
 
 def finished(drawn: Any) -> dict[str, Any]:

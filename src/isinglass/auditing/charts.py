@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from isinglass.auditing import words
-from isinglass.auditing.chart import Chart, drawing, finished, png, scale
+from isinglass.auditing.chart import PERCENT, Chart, drawing, finished, png, scale
 from isinglass.auditing.frontier_chart import frontier
 from isinglass.auditing.result import AttackResult, Detection, Linkage
 
@@ -52,8 +52,7 @@ def scores(detection: Detection) -> Chart | None:
     return Chart(
         name="scores",
         title=f"Anomaly scores of the table's {n:,} strongest rows",
-        alt=f"{words.share(detection.rate)} of the {detection.n_outliers:,} strongest rows of the "
-        f"table are among the strongest of the release; the rank correlation of scores is "
+        alt=f"{_again(detection)}; the rank correlation of scores is "
         f"{correlation}. At rank {n:,} the table scores {words.number(table[n - 1])} of its "
         f"largest, the release {words.number(released[n - 1])}.",
         header=("rank in the table", "score in the table", "score in the release"),
@@ -86,7 +85,7 @@ def success(attacks: tuple[AttackResult, ...]) -> Chart | None:
     ]
     y = alt.Y("line:N", sort=lines, title=None, axis=None)
     x = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), title="values within 10 % of the range")
-    x = x.axis(format="%", tickCount=5)
+    x = x.axis(labelExpr=PERCENT, tickCount=5)
     upright = "M0,-1.3L0,1.3"
     drawn = alt.layer(
         drawing([{"line": line, "text": line[4:]} for line in lines])
@@ -153,11 +152,12 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
     labels = {c: f"{i:04d}{words.column_name(c, 28)}" for i, c in enumerate(shown)}
     names = [words.name_of(n) for n in best]
     data = [
-        {"column": labels[c], "attack": words.name_of(n), "over": over[c, n]}
+        {"column": labels[c], "attack": words.name_of(n), "over": over[c, n],
+         "said": f"{100 * over[c, n]:.0f}".replace("-0", "0")}
         for c in shown
         for n in best
         if (c, n) in over
-    ]
+    ]  # fmt: skip
     cell = drawing(data).encode(
         x=alt.X("attack:N", sort=names, title=None, axis=alt.Axis(orient="top", labelAngle=-40)),
         y=alt.Y("column:N", sort=[labels[c] for c in shown], title=None).axis(
@@ -168,16 +168,22 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
         cell.mark_rect(stroke="$paper", strokeWidth=1).encode(
             color=alt.Color(
                 "over:Q",
-                title="over baseline",
+                title="% over the blind baseline; below 0 in the color of 0",
                 scale=alt.Scale(domain=[0, 1], range=["$cold", "$warm", "$hot"], clamp=True),
-                legend=alt.Legend(format="%", orient="bottom", gradientLength=200),
+                legend=alt.Legend(
+                    labelExpr=PERCENT,
+                    values=[0, 0.25, 0.5, 0.75, 1],
+                    orient="bottom",
+                    gradientLength=240,
+                    titleLimit=400,
+                ),
             )
         ),
         cell.mark_text(fontSize=11).encode(
-            text=alt.Text("over:Q", format=".0%"),
+            text="said:N",
             color=alt.condition("$flip", alt.value("$onhot"), alt.value("$ink")),
         ),
-    ).properties(width={"step": 46}, height={"step": 22})
+    ).properties(width={"step": 42}, height={"step": 22})
     top = shown[0]
     by = max((n for n in best if (top, n) in over), key=lambda n: over[top, n])
     part = (
@@ -185,11 +191,16 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
         if len(worst) > len(shown)
         else ""
     )
+    below = (
+        " Below 0 % an attack did worse than the blind guess; such cells have the color of 0 %."
+        if min(over[c, n] for c in shown for n in best if (c, n) in over) < 0
+        else ""
+    )
     return Chart(
         name="heat",
         title="Which columns fall to which attack",
         alt=f"Column {words.column_name(top)} came off worst: {words.name_of(by)} got "
-        f"{words.share(worst[top])} of its values over the blind baseline.{part}",
+        f"{words.share(worst[top])} of its values over the blind baseline.{part}{below}",
         wide=True,
         header=("column", *names),
         rows=tuple(
@@ -246,6 +257,13 @@ def levels(linkage: Linkage) -> Chart | None:
         rows=tuple((f"{s[0]:,}", words.number(s[1]), words.number(s[2])) for s in steps),
         spec=finished(drawn),
     )
+
+
+def _again(detection: Detection) -> str:
+    rows = f"of the {detection.n_outliers:,} strongest rows of the table"
+    if detection.rate is None:
+        return f"How many {rows} are among the strongest of the release was not measured"
+    return f"{words.share(detection.rate)} {rows} are among the strongest of the release"
 
 
 def _ticks(least: float) -> list[float]:

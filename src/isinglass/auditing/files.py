@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
     keeps_rows,
+    made_from_these,
     public_parameters,
+    refuse_other_key,
     refuse_other_width,
     remade,
     table_columns,
@@ -87,6 +90,9 @@ def audit_files(
         How many other releases there are; by default one, where the release says that its rows
         had left before.
     """
+    paths = [os.path.realpath(path) for path in (release, *other_releases)]
+    if len(set(paths)) < len(paths):
+        raise AuditError("each release counts once; --also names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     released = open_table(release, encoding=encoding, delimiter=delimiter)
     facts = facts_of(release)
@@ -107,20 +113,28 @@ def audit_files(
         notes.append(f"{left:,} rows of the table with missing values were left out.")
     theirs, kept_names = _load_release(released, facts, id_column, label, progress)
     n_rows = len(mine.X)
-    mine, theirs, rows, correspond = _aligned(mine, theirs, facts, key, id_column, notes)
+    mine, theirs, rows, correspond, ordered = _aligned(mine, theirs, facts, key, id_column, notes)
     complete = len(mine.X) == n_rows
-    if correspond and perturbation is not None and hasattr(perturbation, "_key"):
-        _refuse_other_key(perturbation, mine, theirs, complete)
+    if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
+        refuse_other_key(perturbation, mine, theirs, complete)
     kept = _kept(theirs, kept_names, notes)
-    others = _others(
-        other_releases, mine, rows, n_rows, correspond, id_column, label, encoding, delimiter, notes
-    )
+    aligned = correspond is not False and ordered
+    others, other_parameters = [], []
+    for path in other_releases:
+        other = _other(path, mine, rows, n_rows, aligned, id_column, label, encoding, delimiter)
+        if other is None:
+            notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
+            continue
+        loaded, said, unchanged = other
+        others.append(loaded.X)
+        same = said is not None and made_from_these(said, source.names)
+        other_parameters.append(public_parameters(said, source.names) if same else None)
+        kept |= _kept(loaded, [n for n in unchanged if n not in kept], notes)
     if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(facts, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
         # Its noise goes by row number, and some rows are gone: only new keys can be tried.
         perturbation = clone(perturbation)
-    wanted = int(facts is not None and facts.again) if earlier is None else earlier
     report = audit(
         mine.X,
         theirs.X,
@@ -131,28 +145,44 @@ def audit_files(
         labels=None if label is None else align.as_labels(mine, label),
         column_names=list(source.names),
         parameters=public_parameters(facts, source.names),
-        kept=kept,
-        other_releases=others,
+        kept=np.column_stack(list(kept.values())) if kept else None,
+        other_releases=tuple(others),
+        other_parameters=tuple(other_parameters),
         rows_correspond=correspond,
+        order_known=ordered,
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,
         progress=progress,
     )
-    lines = []
-    if wanted:
-        met = len(others) >= wanted
-        told = f"{len(others)} of {wanted} other releases were attacked together with this one"
-        lines = [PolicyLine(TOGETHER, told, met)]
-        if not met:
-            notes.append(f"{told}; several releases of the same rows tell more than each of them.")
+    lines = _together(len(others), facts, earlier, notes)
     found = report.findings
+    linkage = found.linkage
+    if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file
+        worst = tuple((mine.number(row), level) for row, level in linkage.worst_records)
+        linkage = replace(linkage, worst_records=worst)
     found = replace(
         found,
+        linkage=linkage,
         notes=(*found.notes, *notes),
         policy=(*found.policy, *(lines if policy is not None else ())),
     )
     return replace(report, findings=found)
+
+
+def _together(
+    n_others: int, facts: Facts | None, earlier: int | None, notes: list[str]
+) -> list[PolicyLine]:
+    """Whether all releases of these rows were attacked; no line where there is but this one."""
+    wanted = int(facts is not None and facts.again) if earlier is None else earlier
+    if not wanted:
+        return []
+    # A release says that its rows had left before, and not how often.
+    of = f"at least {wanted}" if earlier is None else f"{wanted}"
+    told = f"{n_others} of {of} other releases were attacked together with this one"
+    if n_others < wanted:
+        notes.append(f"{told}; several releases of the same rows tell more than each of them.")
+    return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
 def _file(table: Any) -> str:
@@ -190,11 +220,14 @@ def _aligned(
     key: KeyFacts | None,
     id_column: str | None,
     notes: list[str],
-) -> tuple[Loaded, Loaded, Rows, bool | None]:
-    """Both row for row; also the table's rows that are left, and whether rows correspond."""
+) -> tuple[Loaded, Loaded, Rows, bool | None, bool]:
+    """Both row for row; the table's rows that are left; whether rows correspond; if order is known.
+
+    It is not where each row is somebody's, and only a key that is not here knows whose.
+    """
     everything = np.arange(len(mine.X))
     if facts is not None and not keeps_rows(facts):
-        return mine, theirs, everything, False
+        return mine, theirs, everything, False, True
     if id_column is not None:
         rows, places = align.match(mine, theirs, id_column)
         for loaded, n in ((mine, len(rows)), (theirs, len(places))):
@@ -202,86 +235,56 @@ def _aligned(
                 notes.append(
                     f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner."
                 )
-        return mine.take(rows), theirs.take(places), rows, True
+        return mine.take(rows), theirs.take(places), rows, True, True
+    align.refuse_other_length(mine, theirs)
     if facts is not None and facts.order == "keyed":
         if key is None or key.shuffle is None:
             notes.append("The release is in a secret order and the key was not given to undo it.")
-            return mine, theirs, everything, False
-        align.refuse_other_length(mine, theirs)
+            return mine, theirs, everything, True, False
         order = keyed_order(key.shuffle, len(theirs.X))
-        return mine, align.undo(theirs, order), everything, True
-    align.refuse_other_length(mine, theirs)
-    return mine, theirs, everything, None if facts is None else True
+        return mine, align.undo(theirs, order), everything, True, True
+    return mine, theirs, everything, None if facts is None else True, True
 
 
-def _refuse_other_key(
-    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, most: int = 1000
-) -> None:
-    """A key of another release, or another table, would make an audit of something else."""
-    if perturbation.draws_noise and not complete:
-        return  # the noise goes by row number, and some rows are gone
-    try:
-        again = perturbation.transform_rows(mine.X[:most], 0)
-        same = again.shape == theirs.X[:most].shape and np.allclose(
-            again, theirs.X[:most], rtol=1e-4, atol=1e-4 * max(float(np.abs(again).max()), 1e-30)
-        )
-    except ValueError:  # values outside the key's bounds
-        same = False
-    if not same:
-        raise AuditError(
-            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
-            "release, or the table has changed, or other rows were left out"
-        )
-
-
-def _kept(release: Loaded, names: Sequence[str], notes: list[str]) -> Array | None:
+def _kept(release: Loaded, names: Sequence[str], notes: list[str]) -> dict[str, Array]:
     """Kept columns as numbers; every attack gets them."""
     found = {name: align.as_numbers(release.beside.column(name)) for name in names}
     if lost := [name for name, values in found.items() if values is None]:
         notes.append(f"Kept columns that cannot be read as numbers were not used: {listed(lost)}.")
-    columns = [values for values in found.values() if values is not None]
-    return np.column_stack(columns) if columns else None
+    return {name: values for name, values in found.items() if values is not None}
 
 
-def _others(
-    paths: Sequence[str | Path],
+def _other(
+    path: str | Path,
     mine: Loaded,
     rows: Rows,
     n_rows: int,
-    correspond: bool | None,
+    aligned: bool,
     id_column: str | None,
     label: str | None,
     encoding: str,
     delimiter: str | None,
-    notes: list[str],
-) -> list[Array]:
-    """Further releases of the same rows, brought into the same order."""
-    found = []
-    for path in paths:
-        facts = facts_of(path)
-        opened = open_table(path, encoding=encoding, delimiter=delimiter)
-        by_id = id_column if id_column in opened.schema.names else None
-        unknown_order = by_id is None and facts is not None and facts.order == "keyed"
-        if unknown_order or correspond is False or (facts is not None and not keeps_rows(facts)):
-            notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
-            continue
-        # Whatever left beside the perturbed columns is seen too.
-        loaded, kept = _load_release(opened, facts, by_id, label, quiet)
-        if by_id is not None:
-            present, places = align.match(mine, loaded, by_id)
-            if len(present) < len(mine.X):
-                raise AuditError(
-                    f"{loaded.name} lacks {len(mine.X) - len(present):,} of the rows attacked; "
-                    "leave it out"
-                )
-            loaded = loaded.take(places)
-        elif len(loaded.X) != n_rows:
+) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
+    """A further release in the same order, its facts, its kept columns; None: order unknown."""
+    facts = facts_of(path)
+    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    perturbed = () if facts is None else facts.columns
+    by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
+    unknown_order = by_id is None and facts is not None and facts.order == "keyed"
+    if unknown_order or not aligned or (facts is not None and not keeps_rows(facts)):
+        return None
+    loaded, kept = _load_release(opened, facts, by_id, label, quiet)
+    if by_id is not None:
+        present, places = align.match(mine, loaded, by_id)
+        if len(present) < len(mine.X):
             raise AuditError(
-                f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
-                "do not match by order; name a column that identifies rows in all files with --id"
+                f"{loaded.name} lacks {len(mine.X) - len(present):,} of the rows attacked; "
+                "leave it out"
             )
-        else:
-            loaded = loaded.take(rows)
-        beside = _kept(loaded, kept, notes)
-        found.append(loaded.X if beside is None else np.column_stack([loaded.X, beside]))
-    return found
+        return loaded.take(places), facts, kept
+    if len(loaded.X) != n_rows:
+        raise AuditError(
+            f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
+            "do not match by order; name a column that identifies rows in all files with --id"
+        )
+    return loaded.take(rows), facts, kept

@@ -55,15 +55,21 @@ class Frontier:
     min_detection: float
     max_attack_gain: float
     settings: dict[str, Any] = field(default_factory=dict)
+    table: str = "TABLE"  # the file that was searched, by its name
+    #: Words of the command line that say which of its columns leave, and how it is read.
+    options: tuple[str, ...] = ()
 
     @property
     def code(self) -> str | None:
         """The recommended setting as a line of code."""
         return None if self.recommended is None else self.recommended.candidate.code()
 
-    def command(self, table: str = "TABLE") -> str | None:
-        """The recommended setting as a command."""
-        return None if self.recommended is None else self.recommended.candidate.command(table)
+    def command(self, table: str | None = None) -> str | None:
+        """The recommended setting as a command, for the table as it was searched."""
+        if self.recommended is None:
+            return None
+        # Without the columns left out of the search, they would leave with the release.
+        return self.recommended.candidate.command(table or self.table, self.options)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as one document."""

@@ -6,17 +6,24 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from isinglass.auditing import words
+from isinglass.auditing.again import tune_lines
 from isinglass.auditing.frontier_chart import frontier as chart
-from isinglass.auditing.markup import document, figure, scrolled, text
+from isinglass.auditing.markup import code, document, figure, stacked, text
 
 if TYPE_CHECKING:
     from isinglass.auditing.frontier import Frontier, Point
 
+_WHY = (
+    '<p class="soft">The one to use was chosen by the limits of its intervals; in the measured '
+    "values alone another beats it.</p>"
+)
+
 
 def render(found: Frontier) -> str:
     """The whole page; every number in it was measured in this search."""
-    last = [p for p in found.points if p.on_frontier]
-    rest = [p for p in found.points if not p.on_frontier]
+    first = [p for p in found.points if p.on_frontier or p.recommended]
+    rest = [p for p in found.points if p not in first]
+    beaten = found.recommended is not None and not found.recommended.on_frontier
     look = "mid" if found.recommended is None else "calm"
     pairs = found.settings.get("most_pairs")
     assumed = (
@@ -32,10 +39,11 @@ attack without the key taking more than {words.share(found.max_attack_gain)} of 
 leaves. {text(assumed)} Figures are measurements on one table, not promises: a setting is as good
 as its worst draw, and the release you make has a key of its own. Audit it.</p></header>
 {figure(chart([asdict(p) for p in found.points]))}
-<h2>Settings that no other beats in both respects</h2>{_table(last)}
-<h2>The others</h2><p class="soft">Those of earlier rounds saw fewer rows, and were left when
-others were better.</p>{_table(rest)}
-<h2>How to repeat it</h2><p class="soft">Seed {text(str(found.settings.get("random_state")))}, on
+<h2>Settings that no other beats in both respects{", and the one to use" * beaten}</h2>
+{_WHY * beaten}{_table(first)}
+{_others(found, rest)}
+<h2>How to repeat it</h2>{code(tune_lines(found))}<p class="soft">Seed
+{text(str(found.settings.get("random_state")))}, on
 {text(f"{found.settings.get('rows', 0):,}")} records.</p>"""
     return document("Which setting to use", body)
 
@@ -43,12 +51,23 @@ others were better.</p>{_table(rest)}
 def _how_to(found: Frontier) -> str:
     if found.recommended is None:
         return ""
-    return f"<pre>{text(str(found.code))}\n{text(str(found.command()))}</pre>"
+    return code([str(found.code), f"$ {found.command()}"])
+
+
+def _others(found: Frontier, rest: list[Point]) -> str:
+    if not rest:
+        return ""
+    rounds = len({p.round for p in found.points}) > 1
+    note = (
+        '<p class="soft">Those of earlier rounds saw fewer rows, and were left when others were '
+        "better.</p>"
+    )
+    return f"<h2>The others</h2>{note if rounds else ''}{_table(rest)}"
 
 
 def _table(points: list[Point]) -> str:
-    header = ("method", "setting", "found", "interval", "gain", "interval", "strongest attack",
-              "rows", "draws")  # fmt: skip
+    header = ("method", "setting", "found", "its interval", "gain", "its interval",
+              "strongest attack", "rows", "draws")  # fmt: skip
     rows = [
         (
             p.method + (" ← use this" if p.recommended else ""),
@@ -63,4 +82,4 @@ def _table(points: list[Point]) -> str:
         )
         for p in points
     ]
-    return scrolled(header, rows)
+    return stacked(header, rows)

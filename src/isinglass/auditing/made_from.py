@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing.align import Loaded
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.load import methods
@@ -61,7 +62,7 @@ def table_columns(
         numeric, encoded = list(key.columns), list(key.one_hot)
     elif named is not None:
         numeric = [n for n in named if n in names and n not in one_hot]
-        encoded = list(dict.fromkeys(n.rpartition("#")[0] for n in named if n not in names))
+        encoded = list(dict.fromkeys(n.rpartition("#")[0] or n for n in named if n not in names))
     else:
         apart = {*out, *kept, *one_hot}
         rest = [n for n in names if n not in apart]
@@ -70,6 +71,7 @@ def table_columns(
         text = [n for n in rest if n not in numeric]
         if not numeric and not encoded:
             raise TableError(f"{table.name} has no numeric column left that could be released")
+        _refuse_perturbed(beside, [*numeric, *encoded])
         columns = Columns(tuple(numeric), tuple(encoded), tuple(beside))
         note = f"Columns of the table that are not numbers were left out: {listed(text)}."
         return columns, [note] if text else []
@@ -78,7 +80,22 @@ def table_columns(
             f"{table.name} lacks columns the release was made from: {listed(absent)}; it is "
             "another table"
         )
+    if text := [n for n in numeric if not is_numeric(table.schema.field(n).type)]:
+        raise AuditError(
+            f"{table.name} holds no numbers in columns the release was made from: {listed(text)}; "
+            "it is another table"
+        )
+    _refuse_perturbed(beside, [*numeric, *encoded])
     return Columns(tuple(numeric), tuple(encoded), tuple(beside)), []
+
+
+def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
+    """Whoever names a column to match rows by, or as a label, takes it for one of the others."""
+    if both := [n for n in beside if n in perturbed]:
+        raise AuditError(
+            f"column {listed(both)} was perturbed in the release, so it can neither tell rows "
+            "apart (--id) nor be a label (--label)"
+        )
 
 
 def _named(facts: Facts) -> list[str] | None:
@@ -95,17 +112,49 @@ def refuse_other_width(
     """A column too many would be looked for in vain, and one too few would not be looked for."""
     width = getattr(perturbation, "n_features_in_", None)
     if facts is not None and width is None:
-        matrix = facts.parameters.get("public_matrix")
-        if isinstance(matrix, dict):
-            width = matrix.get("n_features")
-        elif facts.method != "projection" and facts.parameters.get("n_components") is None:
-            width = len(facts.columns)
+        width = _width(facts)
     if width is not None and width != source.n_columns:
         raise AuditError(
             f"{release.name} was made from {width:,} columns, and {source.table.name} has "
             f"{source.n_columns:,} that could be them; name the others with --drop (and encoded "
             "ones with --one-hot), as the release was made"
         )
+
+
+def refuse_other_key(
+    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, most: int = 1000
+) -> None:
+    """A key of another release, or another table, would make an audit of something else."""
+    if perturbation.draws_noise and not complete:
+        return  # the noise goes by row number, and some rows are gone
+    try:
+        again = perturbation.transform_rows(mine.X[:most], 0)
+        same = again.shape == theirs.X[:most].shape and np.allclose(
+            again, theirs.X[:most], rtol=1e-4, atol=1e-4 * max(float(np.abs(again).max()), 1e-30)
+        )
+    except ValueError:  # values outside the key's bounds
+        same = False
+    if not same:
+        raise AuditError(
+            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
+            "release, or the table has changed, or other rows were left out"
+        )
+
+
+def _width(facts: Facts) -> Any:
+    """From how many columns a release was made; None where it does not say."""
+    matrix = facts.parameters.get("public_matrix")
+    if isinstance(matrix, dict):
+        return matrix.get("n_features")
+    if facts.method != "projection" and facts.parameters.get("n_components") is None:
+        return len(facts.columns)
+    return None
+
+
+def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
+    """Whether a release may have been made from just these columns, as far as it says."""
+    named, width = _named(facts), _width(facts)
+    return (named is None or named == list(names)) and width in (None, len(names))
 
 
 def keeps_rows(facts: Facts) -> bool:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from isinglass.auditing.chart import Chart
+from isinglass.auditing.chart import Chart, data_uri, width_of
 from isinglass.auditing.style import STYLE
+
+_ENLARGED = 1.15
 
 
 def text(value: object) -> str:
     """Anything as HTML; a percentage keeps its sign on the same line."""
     return escape(str(value)).replace(" %", "&nbsp;%")
+
+
+def code(lines: Sequence[str]) -> str:
+    """Lines to be copied, so that nothing in them is made prettier."""
+    return f"<pre><code>{escape(chr(10).join(lines))}</code></pre>"
 
 
 def facts(shown: Sequence[tuple[str, str]]) -> str:
@@ -23,9 +30,12 @@ def figure(chart: Chart | None) -> str:
     if chart is None:
         return ""
     kind = "picture wide" if chart.wide else "picture"
+    light = chart.svg()
+    # One scale for all pictures, so that letters are of one size.
+    size = f"{_ENLARGED * width_of(light) / 16:.1f}rem"
     return f"""<figure><figcaption>{text(chart.title)}</figcaption><div class="{kind}"><picture>
-<source media="screen and (prefers-color-scheme: dark)" srcset="{chart.data_uri(dark=True)}">
-<img src="{chart.data_uri()}" alt="{escape(chart.alt)}"></picture></div>
+<source media="screen and (prefers-color-scheme: dark)" srcset="{data_uri(chart.svg(dark=True))}">
+<img src="{data_uri(light)}" alt="{escape(chart.alt)}" style="--own:{size}"></picture></div>
 <p class="soft">{text(chart.alt)}</p>
 {folded("The numbers behind the chart", chart.header, chart.rows)}</figure>"""
 

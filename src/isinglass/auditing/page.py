@@ -7,18 +7,27 @@ from collections.abc import Iterable
 from typing import Any
 
 from isinglass.auditing import charts, words
-from isinglass.auditing.markup import document, facts, figure, folded, scrolled, stacked, text
+from isinglass.auditing.again import audit_lines
+from isinglass.auditing.markup import code, document, facts, figure, folded, scrolled, stacked, text
 from isinglass.auditing.questions import answers
-from isinglass.auditing.result import PARTLY, RECOVERED, AttackResult, Detection, Findings
+from isinglass.auditing.result import (
+    NOT_MEASURED,
+    PARTLY,
+    RECOVERED,
+    AttackResult,
+    Detection,
+    Findings,
+)
 
 _LONG = 12  # rows; a longer table starts folded
 
 
 def render(findings: Findings, *, public: bool = False) -> str:
     """The whole page. `findings` must be those of the edition already."""
+    verdict = _verdict(findings, public)  # the same sentences as anywhere else
     findings = words.briefly(findings)
     parts = (
-        _verdict(findings, public),
+        verdict,
         _policy(findings),
         _assumed(findings),
         "<h2>The numbers</h2>",
@@ -45,8 +54,8 @@ def summary(findings: Findings) -> str:
 
 
 def _verdict(findings: Findings, public: bool) -> str:
-    look = {RECOVERED: "bad", PARTLY: "mid"}.get(findings.verdict, "calm")
-    sign = {"bad": "✖", "mid": "◐", "calm": "○"}[look]
+    look = {RECOVERED: "bad", PARTLY: "mid", NOT_MEASURED: "void"}.get(findings.verdict, "calm")
+    sign = {"bad": "✖", "mid": "◐", "calm": "○", "void": "?"}[look]
     edition = (
         '<p class="edition">public edition</p>'
         if public
@@ -54,10 +63,16 @@ def _verdict(findings: Findings, public: bool) -> str:
     )
     release = findings.settings.get("release")
     name = f"{text(words.column_name(release))}: " if isinstance(release, str) else ""
+    outcome = findings.settings.get("outcome")
+    refused = ""
+    if not findings.passed:
+        told = f": {outcome}" if isinstance(outcome, str) else "."
+        refused = f'<p class="refused">The policy was not met{text(told)}</p>'
     return f"""<header><h1>Audit of a release</h1>{edition}
 <div class="verdict {look}"><p class="word {look}"><span aria-hidden="true">{sign}</span>
 {text(findings.verdict)}</p>
-<p>{text(words.detection_sentence(findings))} {text(words.attack_sentence(findings))}</p></div>
+<p>{text(words.detection_sentence(findings))} {text(words.attack_sentence(findings))}</p>
+{refused}</div>
 <p class="soft">{name}{findings.rows:,} records, {findings.columns:,} columns; method of the
 release: {text(findings.method)}. “Recovered”, “partly recovered” and “resisted the attacks listed”
 speak of the attacks below and of no others.</p></header>"""
@@ -84,7 +99,7 @@ def _assumed(findings: Findings) -> str:
         (words.name_of(name), words.STORIES.get(name, "–"), "; or ".join(dict.fromkeys(known)))
         for name, known in attacks.items()
     ]
-    table = stacked(("attack", "what it does", "what the attacker had to know"), rows)
+    table = stacked(("attack", "what it does", "what the attacker was given"), rows)
     notes = "".join(f"<li>{text(n)}</li>" for n in findings.notes)
     return (
         '<h2 id="assumed">What was assumed of the attacker</h2>'
@@ -95,6 +110,12 @@ def _assumed(findings: Findings) -> str:
 
 
 def _detection(d: Detection, public: bool) -> str:
+    heading = "<h3>Are the anomalies still found?</h3>"
+    if d.rate is None:
+        return (
+            f"{heading}<p>Not measured: the rows of the release do not correspond to those of the "
+            "table, so nobody can say which anomaly is which.</p>"
+        )
     shown = [
         (words.share(d.rate), f"of the {d.n_outliers:,} strongest anomalies found again"),
         (words.interval(d.low, d.high), "interval of that share"),
@@ -115,7 +136,7 @@ def _detection(d: Detection, public: bool) -> str:
         if public
         else figure(charts.scores(d))
     )
-    return f"<h3>Are the anomalies still found?</h3>{facts(shown)}{note}"
+    return f"{heading}{facts(shown)}{note}"
 
 
 def _attacks(findings: Findings, public: bool) -> str:
@@ -126,8 +147,11 @@ def _attacks(findings: Findings, public: bool) -> str:
     section = (
         "<h3>What did each attacker get?</h3><p>Success is the share of values guessed to within "
         "10&nbsp;% of their column&rsquo;s range. The baseline is the best constant guess, blind "
-        "to the release. The control is the same attack on records that were never released, or, "
-        "where it says so, on permuted rows: success there is not owed to the release.</p>"
+        "to the release. The control holds the same guesses beside records that are not behind "
+        "them: records that were held out and never released, or, where it says “rows permuted”, "
+        "other released records. What is hit there is not owed to the release. The gain is what "
+        "was taken of what the baseline leaves, by the reading that shows most; the verdict and "
+        "the order go by it.</p>"
         + figure(charts.success(findings.attacks))
         + (_attack_table(plain) if plain else "")
     )
@@ -140,20 +164,20 @@ def _attacks(findings: Findings, public: bool) -> str:
 
 
 def _attack_table(attacks: list[AttackResult]) -> str:
-    head = ("attack", "knowledge", "success", "interval", "baseline", "control", "remark")
+    head = ("attack", "knowledge", "gain", "success", "interval", "baseline", "control", "remark")
     rows = [
-        (words.name_of(a.name), a.knowledge, words.share(a.success),
+        (words.name_of(a.name), a.knowledge, words.share(a.gain), words.share(a.success),
          words.interval(a.low, a.high), words.share(a.baseline), _control(a), words.remark(a))
         for a in attacks
     ]  # fmt: skip
-    more = ("attack", "knowledge", "gain", "its interval", "R²", "within 0.1 sd", "its baseline",
-            "outliers", "their baseline", "rest", "worst column", "its gain", "known pairs",
-            "records", "scored by")  # fmt: skip
+    more = ("attack", "knowledge", "gain", "its interval", "R²", "its baseline", "within 0.1 sd",
+            "its baseline", "outliers", "their baseline", "rest", "worst column", "its gain",
+            "known pairs", "records", "scored by")  # fmt: skip
     rest = [
         (words.name_of(a.name), a.knowledge, words.share(a.gain),
-         words.interval(a.gain_low, a.gain_high), words.number(a.r2), words.share(a.near),
-         words.share(a.near_baseline), words.share(a.outliers),
-         words.share(a.outliers_baseline), words.share(a.rest),
+         words.interval(a.gain_low, a.gain_high), words.number(a.r2),
+         words.number(a.r2_baseline), words.share(a.near), words.share(a.near_baseline),
+         words.share(a.outliers), words.share(a.outliers_baseline), words.share(a.rest),
          words.column_name(a.worst_column), words.share(a.worst_gain),
          words.number(a.n_pairs), words.number(a.n_records), a.scored_by)
         for a in attacks
@@ -220,11 +244,37 @@ def _linkage(findings: Findings, public: bool) -> str:
 
 def _privacy(findings: Findings) -> str:
     p = findings.privacy
+    if findings.strongest() is None:
+        return "<h3>How far were the best guesses off?</h3><p>Not measured.</p>"
     return (
         "<h3>How far were the best guesses off?</h3><p>The lowest deviation of guess from truth "
-        "over all attacks, as a share of a column&rsquo;s range: "
+        "over all attacks without the key, as a share of a column&rsquo;s range: "
         f"{words.number(p.minimum)} for the column that came off worst, {words.number(p.average)} "
-        "on average over the columns.</p>"
+        "on average over the columns.</p>" + _errors(findings)
+    )
+
+
+def _errors(findings: Findings) -> str:
+    """Each column's error, for the strongest attack and for the one that came nearest to it."""
+    strongest = findings.strongest()
+    counted = [a for a in words.order(findings.attacks) if not a.with_key and a.columns]
+    if strongest is None or not strongest.columns:
+        return ""
+    least: dict[str, tuple[float, AttackResult]] = {}
+    for attack in counted:
+        for c in attack.columns:
+            if words.finite(c.error) and (c.name not in least or c.error < least[c.name][0]):
+                least[c.name] = c.error, attack
+    rows = [
+        (words.column_name(c.name), words.number(c.error), words.number(error),
+         "–" if by is None else f"{words.name_of(by.name)}: {by.knowledge}")
+        for c in strongest.columns
+        for error, by in [least.get(c.name, (None, None))]
+    ]  # fmt: skip
+    return folded(
+        "Column by column: deviation of guess from truth, as a share of the column's range",
+        ("column", f"strongest attack ({words.name_of(strongest.name)})", "least of all", "by"),
+        rows,
     )
 
 
@@ -237,15 +287,11 @@ def _headings(findings: Findings, public: bool) -> str:
 
 
 def _settings(findings: Findings, public: bool) -> str:
-    lines = [words.code_line(findings, public=public)]
-    command = findings.settings.get("command")
-    if isinstance(command, str):
-        lines.append(f"$ {command}")
     rows = list(_flat(findings.settings))
     note = '<p class="soft">The seed stays with the owner.</p>' if public else ""
     return (
         "<h2>The settings that reproduce it</h2>"
-        + "".join(f"<pre><code>{text(line)}</code></pre>" for line in lines)
+        + code(audit_lines(findings, public=public))
         + (scrolled(("setting", "value"), rows) if rows else "")
         + note
     )

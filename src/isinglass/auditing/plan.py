@@ -84,12 +84,13 @@ class Scene:
     def truth(self) -> Array:
         return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
 
-    def common(self, *, others: bool = True) -> Knowledge:
+    def common(self, *, others: bool = True, few: bool = False) -> Knowledge:
         """What every attacker gets: public parameters, kept columns, and other releases.
 
-        Without `others` for attacks that read one release only: what is listed is used.
+        Without `others` for attacks that read one release only: what is listed is used. `few`
+        for those that learn from pairs: they need no row but those known and those scored.
         """
-        rows, known = self.cast.attacked, Knowledge()
+        rows, known = self.cast.attacked[: self.cast.n_few if few else None], Knowledge()
         if self.parameters is not None:
             known |= self.parameters
         if self.kept is not None:
@@ -122,6 +123,7 @@ class Step:
     n_pairs: int | None = None
     with_key: bool = False
     uses_rows: bool = False  # it relies on row numbers meaning something
+    few: bool = False  # it sees no row but those known and those scored
     how: str = ""  # tells attackers with the same knowledge apart
 
     def describe(self) -> str:
@@ -231,8 +233,8 @@ def _naive(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
     for n in scene.cast.levels:
-        known = scene.common() | scene.cast.pairs(scene.table, n)
-        yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True)
+        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | _statistics(scene)
+        yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
@@ -262,10 +264,10 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     n = scene.cast.most_pairs
-    known = scene.common() | PublicTable(scene.table)
+    known = scene.common(few=True) | PublicTable(scene.table)
     if n:
         known |= scene.cast.pairs(scene.table, n)
-    yield Step(KeepingLinkage(random_state=seed), known, n, n or None, uses_rows=True)
+    yield Step(KeepingLinkage(random_state=seed), known, n, n or None, uses_rows=True, few=True)
 
 
 def _distance(scene: Scene, seed: int) -> Iterator[Step]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +21,8 @@ KNOWN = {
     "linkage": {"minimum_level", "quantile"},
     "promise": {"allowed"},
 }
+#: Shares of the worst-off records at which an audit measures the randomization level.
+QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Policy:
 
     Measured values are compared at the end of their interval that speaks against the release:
     detection at its lower limit, an attack at its upper one. An attack that failed, or for which
-    something was missing, fails the policy, whatever its numbers.
+    something was missing, fails the policy, whatever its numbers; one that is not made for such
+    a release fails it only where the policy names it.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ class Policy:
     minimum_level : float, optional
         The least randomization level, at the quantile of the worst-off records.
     quantile : float
-        Which share of the records may be below that level.
+        Which share of the records may be below that level: one of `QUANTILES`.
     allowed : kinds of promise, optional
     """
 
@@ -93,26 +96,28 @@ class Policy:
         )
         if made == cls(quantile=made.quantile):
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
-        if strange := sorted(set(made.allowed or ()) - set(PROMISES)):
-            raise AuditError(
-                f"{name}: promise.allowed must be among {', '.join(PROMISES)}, "
-                f"got {', '.join(strange)}"
-            )
+        _refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
+        if made.maximum or made.required:
+            from isinglass.auditing.plan import ATTACKS  # slow to load
+
+            _refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
+            _refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")
         return made
 
     def check(self, findings: Findings) -> tuple[PolicyLine, ...]:
         """Every demand, and whether the findings meet it."""
-        return tuple(self._lines(findings))
+        lines = tuple(self._lines(findings))
+        nothing = PolicyLine("at least one demand", "the policy makes none", met=False)
+        return lines or (nothing,)  # what demands nothing must not read as met
 
     def _lines(self, findings: Findings) -> Iterator[PolicyLine]:
         if self.minimum_detection is not None:
             found = findings.detection
-            told = f"{found.low:.3f} at the lower limit ({found.rate:.3f} measured)"
-            yield PolicyLine(
-                f"detection at least {self.minimum_detection:g}",
-                told if math.isfinite(found.low) else "not measured",
-                found.low >= self.minimum_detection,
-            )
+            told, met = "not measured", False
+            if found.low is not None and found.rate is not None and math.isfinite(found.low):
+                told = f"{found.low:.3f} at the lower limit ({found.rate:.3f} measured)"
+                met = found.low >= self.minimum_detection
+            yield PolicyLine(f"detection at least {self.minimum_detection:g}", told, met)
         yield from self._attack_lines(findings)
         if self.minimum_level is not None:
             yield self._linkage_line(findings.linkage)
@@ -139,6 +144,8 @@ class Policy:
             entries = [a for a in counted if a.name == name]
             if why := _not_run(name, entries, findings):
                 yield PolicyLine(f"{name} is run", why, met=False)
+            elif self.required is not None and name in self.required:
+                yield PolicyLine(f"{name} is run", "it was run", met=True)
         for name in dict.fromkeys(a.name for a in counted):
             limit = self.maximum.get(name, self.maximum_gain)
             done = [a for a in counted if a.name == name and a.failed is None]
@@ -155,7 +162,7 @@ class Policy:
     def _linkage_line(self, linkage: Linkage | None) -> PolicyLine:
         demand = (
             f"randomization level at least {self.minimum_level:g} for all but "
-            f"{self.quantile:.2%} of the records"
+            f"{100 * self.quantile:g} % of the records"
         )
         level = None if linkage is None else _level_at(linkage, self.quantile)
         if level is None:
@@ -180,11 +187,11 @@ def _not_run(name: str, entries: list[AttackResult], findings: Findings) -> str 
     failed = next((a.failed for a in entries if a.failed is not None), None)
     if failed is not None:
         return f"it failed: {failed}"
-    skips = [s for s in findings.skipped if s.name == name]
-    missed = next((s for s in skips if s.applicable), None)
-    if missed is not None:
-        return f"it was skipped: {missed.reason}"
-    return None if entries or skips else "it is missing"
+    # Beside attackers that finished, one to whom the attack does not apply is none too few.
+    skips = [s for s in findings.skipped if s.name == name and (s.applicable or not entries)]
+    if skips:
+        return f"it was skipped: {skips[0].reason}"
+    return None if entries else "it is missing"
 
 
 def _level_at(linkage: Linkage, quantile: float) -> float | None:
@@ -192,6 +199,11 @@ def _level_at(linkage: Linkage, quantile: float) -> float | None:
         return linkage.worst_1pct
     found = (level for q, level in linkage.levels if math.isclose(q, quantile))
     return next(found, None)
+
+
+def _refuse_strange(given: Iterable[str], known: Collection[str], what: str) -> None:
+    if strange := sorted(set(given) - set(known)):
+        raise AuditError(f"{what} must be among {', '.join(known)}, got {', '.join(strange)}")
 
 
 def _refuse_unknown(given: dict[str, Any], name: str) -> None:
@@ -230,8 +242,9 @@ class _Reader:
 
     def quantile(self, section: str, key: str) -> float:
         value = self.share(section, key)
-        if value == 0:
-            raise AuditError(f"{self._name}: {section}.{key} must be above 0, got 0")
+        if value is not None and value not in QUANTILES:
+            known = ", ".join(f"{q:g}" for q in QUANTILES)
+            raise AuditError(f"{self._name}: {section}.{key} must be among {known}, got {value:g}")
         return 0.01 if value is None else value
 
     def is_share(self, value: Any, what: str) -> float:

@@ -41,6 +41,7 @@ def redraw(
     *,
     enough: int = ENOUGH,
     most_pairs: int | None = None,
+    levels: tuple[int, ...] | None = None,
     with_key: bool = False,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
@@ -65,7 +66,14 @@ def redraw(
         table,
         released,
         cast_rows(
-            len(table), table.shape[1], truth.strongest, rng, enough=enough, most_pairs=most_pairs
+            len(table),
+            table.shape[1],
+            truth.strongest,
+            rng,
+            enough=enough,
+            most_pairs=most_pairs,
+            levels=levels,
+            aligned=correspond,
         ),
         public_parameters(fresh),
         None if kept is None else kept[rows],

@@ -17,7 +17,9 @@ from isinglass.table.write import whole_file
 FORMAT = "isinglass-report-1"
 #: A mean over fewer outliers than this is close to being about one of them.
 FEWEST = 20
-_KEPT_BY_THE_OWNER = re.compile(r"(?i)rows?|records?|seed|random_state|path|file|code|command")
+_KEPT_BY_THE_OWNER = re.compile(
+    r"(?i)rows?|records?|seed|random_state|path|file|code|command|^table$"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,7 +113,7 @@ class Report:
             else f"strongest attack {strongest.name} {words.share(strongest.success)} "
             f"(baseline {words.share(strongest.baseline)})"
         )
-        found = words.share(self.detection.rate)
+        found = words.found_again(self.detection)
         return f"Report({self.verdict!r}, detection {found}, {attack})"
 
 
@@ -146,9 +148,12 @@ def _said(text: str) -> str:
 
 
 def _public_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that are about the audit; no seed, no paths, no list of numbers."""
+    """Settings that are about the audit; no seed, no file but the release, no numbers in lists."""
     kept: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, bool):
+            kept[name] = value  # yes or no names nobody
+            continue
         if _KEPT_BY_THE_OWNER.search(name):
             continue
         if isinstance(value, dict):
@@ -159,7 +164,7 @@ def _public_settings(settings: dict[str, Any]) -> dict[str, Any]:
         elif isinstance(value, list | tuple):
             if all(isinstance(item, str) for item in value):
                 kept[name] = value
-        elif value is None or isinstance(value, bool | int | float):
+        elif value is None or isinstance(value, int | float):
             kept[name] = value
     return kept
 

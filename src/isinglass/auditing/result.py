@@ -68,6 +68,14 @@ class AttackResult:
     def no_better_than_baseline(self) -> bool:
         return self.low <= self.baseline
 
+    @property
+    def outliers_gain(self) -> float:
+        """What was got of the outliers' values, as the share of what a blind guess leaves."""
+        if self.outliers is None or self.outliers_baseline is None:
+            return 0.0
+        left = 1.0 - self.outliers_baseline
+        return (self.outliers - self.outliers_baseline) / left if left > 0 else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedAttack:
@@ -123,7 +131,7 @@ class Linkage:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """Lowest deviation of guess from truth over all attacks, in column ranges: paper D's level."""
+    """Lowest deviation of guess from truth over attacks without the key, in column ranges."""
 
     minimum: float
     average: float
@@ -152,6 +160,7 @@ class Findings:
     privacy: Privacy
     linkage: Linkage | None
     verdict: str  # RECOVERED, PARTLY, RESISTED or NOT_MEASURED
+    verbatim: float = 0.0  # share of released rows that are records, beyond chance
     notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     policy: tuple[PolicyLine, ...] = ()

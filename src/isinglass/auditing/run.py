@@ -15,7 +15,8 @@ import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.knowledge import Fact, Knowledge, PublicParameters
-from isinglass.auditing.cast import all_rows, cast_rows
+from isinglass.auditing.again import named
+from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
 from isinglass.auditing.link import linkage
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.plan import Scene, plan, plan_given
@@ -40,6 +41,7 @@ from isinglass.auditing.summary import (
 )
 from isinglass.auditing.trial import attack_all
 from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.words import share
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
@@ -129,6 +131,11 @@ def audit(
         Called as `progress(stage, done, in all)`.
     """
     start = time.perf_counter()
+    given_names = named(
+        perturbation=perturbation, detector=detector, attacks=attacks, knowledge=knowledge,
+        labels=labels, column_names=column_names, weights=weights, parameters=parameters,
+        kept=kept, other_releases=tuple(other_releases), policy=policy,
+    )  # fmt: skip
     X, Z = numbers(table, "table"), numbers(released, "released")
     seed = secrets.randbelow(2**31) if random_state is None else int(random_state)
     rng = chance.generator(seed)
@@ -158,7 +165,14 @@ def audit(
     n_common = min(len(X), len(Z))
     outliers = truth.strongest[truth.strongest < n_common]
     cast = (
-        cast_rows(n_common, X.shape[1], outliers, rng, most_pairs=most_pairs)
+        cast_rows(
+            n_common,
+            X.shape[1],
+            outliers,
+            rng,
+            most_pairs=most_pairs,
+            aligned=bool(rows_correspond) or n_common > SEEN_UNALIGNED,
+        )
         if given is None
         else all_rows(n_common, outliers)
     )
@@ -199,7 +213,7 @@ def audit(
             perturbation,
             rng,
             scene.kept,
-            most_pairs=most_pairs,
+            levels=scene.cast.levels,
             with_key=scene.key is not None,
         )
         again, _ = steps_for(drawn.scene, seed + number)
@@ -218,7 +232,7 @@ def audit(
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
-    verbatim = verbatim_share(X, Z)
+    verbatim = verbatim_share(X, Z, rng)
     findings = Findings(
         rows=len(Z),
         columns=X.shape[1],
@@ -230,6 +244,7 @@ def audit(
         privacy=privacy_of(results, weights, subject.yard),
         linkage=linked,
         verdict=verdict_of(results, verbatim),
+        verbatim=verbatim,
         notes=_notes(scene, verbatim, subject.yard.varies),
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
         settings={
@@ -238,6 +253,8 @@ def audit(
             "n_trials": 1 + n_drawn,
             "most_pairs": most_pairs,
             "detector": repr(subject.detector),
+            "rows_correspond": rows_correspond,
+            "given": given_names,
             **(settings or {}),
         },
         n_trials=1 + n_drawn,
@@ -253,7 +270,7 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[st
     """What a reader must know beside the numbers."""
     notes = []
     if verbatim > 0:
-        notes.append(f"{verbatim:.1%} of the released rows are records of the table, unchanged.")
+        notes.append(f"{share(verbatim)} of the released rows are records of the table, unchanged.")
     constant = int((~varies).sum())
     if constant:
         notes.append(f"Columns that hold one value only and were left out: {constant}.")
@@ -268,6 +285,11 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[st
         notes.append(
             f"With {n} records to guess an interval is up to ± {(high - low) / 2:.2f} wide: small "
             "gains cannot be told from none."
+        )
+    if not scene.rows_correspond and len(scene.cast.attacked) < len(scene.released):
+        notes.append(
+            f"The release has more than {SEEN_UNALIGNED:,} rows that may stand in any order, and "
+            "not all were compared with every record: a copy of the table may have been missed."
         )
     if scene.secret_order:
         notes.append(

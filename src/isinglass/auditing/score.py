@@ -56,6 +56,7 @@ class Score:
     #: Where records are matched with guesses: the share that a guess comes ten times nearer to
     #: than any other record does. Then it can be nobody else.
     shown: float = 0.0
+    shown_baseline: float = 0.0
 
     def gains(self) -> Array:
         """Per column, the largest of the three readings as a share of what the baseline leaves."""
@@ -73,7 +74,7 @@ class Score:
                 over_baseline(self.success.mean(), self.baseline.mean()),
                 over_baseline(self.near.mean(), self.near_baseline.mean()),
                 over_baseline(self.r2.mean(), self.r2_baseline.mean()),
-                over_baseline(self.shown, 0.1 ** len(self.success)),
+                over_baseline(self.shown, self.shown_baseline),
             )
         )
 
@@ -94,7 +95,7 @@ def gain_interval(first: Score, again: list[Score]) -> tuple[float, float]:
     limits.append([float(over_baseline(edge, blind)) for edge in (low, high)])
     if first.shown:
         edges = wilson(first.shown, first.n_records)
-        limits.append([float(over_baseline(edge, 0.1 ** len(first.success))) for edge in edges])
+        limits.append([float(over_baseline(edge, first.shown_baseline)) for edge in edges])
     return max(low for low, _ in limits), max(high for _, high in limits)
 
 
@@ -196,7 +197,12 @@ def above_chance(score: Score, blind: Score) -> Score:
         baseline=np.maximum(score.baseline, blind.success),
         near_baseline=np.maximum(score.near_baseline, blind.near),
         r2_baseline=np.clip(np.maximum(score.r2_baseline, blind.r2), 0.0, 1.0),
+        outliers_baseline=_larger(score.outliers_baseline, blind.outliers),
     )
+
+
+def _larger(a: float | None, b: float | None) -> float | None:
+    return a if b is None else b if a is None else max(a, b)
 
 
 def _explained_blindly(blind: Array, truth: Array, chosen: NDArray[np.bool_]) -> Array:
@@ -208,15 +214,22 @@ def _explained_blindly(blind: Array, truth: Array, chosen: NDArray[np.bool_]) ->
     return np.asarray(np.clip(1.0 - lost, 0.0, 1.0))
 
 
-def nearest_others(table: Array, span: Array) -> Array:
-    """For every record the nearest other one: what an equally large sample would show of it."""
-    return nearest_guesses(table, table, span, but_itself=True)
+def nearest_others(table: Array, records: Array, span: Array) -> Array:
+    """For each of the table's records the nearest that is not the same: what a sample would show.
+
+    Copies of a record are the record itself.
+    """
+    distinct, where = np.unique(np.vstack([records, table]), axis=0, return_inverse=True)
+    return nearest_guesses(distinct, records, span, but=where.ravel()[: len(records)])
 
 
-def nearest_guesses(guess: Array, truth: Array, span: Array, *, but_itself: bool = False) -> Array:
+def nearest_guesses(
+    guess: Array, truth: Array, span: Array, *, but: NDArray[np.intp] | None = None
+) -> Array:
     """For every record the guess that comes nearest to it, with columns counted by their range.
 
     Where rows do not correspond, a record is given away by whichever released row shows it.
+    `but` is the number of one guess for each record that does not count.
     """
     G, T = (np.asarray(m / span, dtype=np.float32) for m in (guess, truth))
     G_centred = G - G.mean(axis=0)
@@ -226,8 +239,8 @@ def nearest_guesses(guess: Array, truth: Array, span: Array, *, but_itself: bool
     step = max(1, _BLOCK // max(len(G), 1))
     for a in range(0, len(T), step):
         away = half - T_centred[a : a + step] @ G_centred.T
-        if but_itself:
-            away[np.arange(len(away)), a + np.arange(len(away))] = np.inf
+        if but is not None:
+            away[np.arange(len(away)), but[a : a + step]] = np.inf
         found[a : a + step] = away.argmin(axis=1)
     return np.asarray(guess[found])
 

@@ -27,6 +27,8 @@ a { color: var(--calm); }
 .verdict .word { font-size: 1.6rem; font-weight: 700; line-height: 1.2; margin: 0 0 .5rem;
   color: inherit; }
 .bad { color: var(--bad); } .mid { color: var(--mid); } .calm { color: var(--calm); }
+.void { color: var(--soft); }
+.verdict .refused { border-top: 1px solid var(--line); padding-top: .5rem; font-weight: 600; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 caption { text-align: left; color: var(--soft); padding: .2rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0;
@@ -43,8 +45,7 @@ figure { margin: 1rem 0; background: var(--card); border: 1px solid var(--line);
   border-radius: 4px; padding: .8rem; }
 figcaption { font-weight: 600; }
 figure .picture { overflow-x: auto; }
-figure img { display: block; width: min(100%, 34rem); height: auto; margin: .3rem auto; }
-figure .wide img { width: min(100%, 44rem); }
+figure img { display: block; width: min(100%, var(--own)); height: auto; margin: .3rem auto; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; color: var(--calm); }
 code, pre { font-family: ui-monospace, monospace; font-size: .88rem; }
@@ -58,7 +59,7 @@ pre { background: var(--code); padding: .7rem .9rem; border-radius: 4px; overflo
 @media screen and (max-width: 44rem) {
   .verdict p { font-size: 1.05rem; }
   figure { padding: .6rem .4rem; }
-  figure .wide img { width: max(100%, 30rem); }
+  figure .wide img { width: var(--own); }
   table.stack thead { display: none; }
   table.stack tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   table.stack th, table.stack td { display: block; border: 0; padding: .08rem 0; }
@@ -72,7 +73,7 @@ pre { background: var(--code); padding: .7rem .9rem; border-radius: 4px; overflo
   main { max-width: none; padding: 0; }
   figure, .verdict, .facts li, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
-  figure img, figure .wide img { width: auto; max-width: 13cm; max-height: 21cm; }
+  figure img, figure .wide img { width: auto; max-width: 15cm; max-height: 21cm; }
   .scroll, figure .picture { overflow: visible; }
   @page { margin: 1.6cm; }
 }

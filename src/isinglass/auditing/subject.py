@@ -73,8 +73,11 @@ def subject_of(
     labels: ArrayLike | None,
 ) -> Subject:
     """Measure the table once, and refuse what cannot be audited."""
-    deviation = np.asarray(table, dtype=np.float64).std(axis=0, ddof=1)
-    yard = Yardstick.of(table.min(axis=0), table.max(axis=0), deviation)
+    low, high = (np.asarray(e, dtype=np.float64) for e in (table.min(axis=0), table.max(axis=0)))
+    span = np.where(high > low, high - low, 1.0)
+    # By range first: the square of a very small number is none at all.
+    deviation = ((np.asarray(table, dtype=np.float64) - low) / span).std(axis=0, ddof=1) * span
+    yard = Yardstick.of(low, high, deviation)
     if not yard.varies.any():
         raise AuditError("every column of the table holds one value only: nothing can be recovered")
     if names is None:

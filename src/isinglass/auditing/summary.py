@@ -21,7 +21,7 @@ from isinglass.auditing.result import (
     Privacy,
     SkippedAttack,
 )
-from isinglass.auditing.score import Score, Yardstick, gain_interval, over_trials
+from isinglass.auditing.score import Score, Yardstick, gain_interval, over_baseline, over_trials
 from isinglass.auditing.trial import Outcome
 from isinglass.measure.vod import column_weights
 
@@ -138,27 +138,44 @@ def verdict_of(results: Sequence[AttackResult], verbatim: float) -> str:
     gain = max((r.gain for r in counted), default=0.0)
     if gain >= MUCH or verbatim >= MUCH:
         return RECOVERED
-    parts = [max(r.worst_gain, _outliers_gain(r)) for r in counted]
+    parts = [max(r.worst_gain, r.outliers_gain) for r in counted]
     if gain >= SOME or verbatim >= SOME or max(parts, default=0.0) >= MUCH:
         return PARTLY
     return RESISTED
 
 
-def _outliers_gain(result: AttackResult) -> float:
-    if result.outliers is None or result.outliers_baseline is None:
+def verbatim_share(table: Array, released: Array, rng: np.random.Generator) -> float:
+    """Share of released rows that are records of the table, beyond what chance would give.
+
+    In any row, and in whichever columns of the release hold the table's columns, value for
+    value. What rows of shuffled columns would hit, as those of a table of codes do, is chance.
+    """
+    columns = _same_values(table, released)
+    mine = [j for j, c in enumerate(columns) if c is not None]
+    if not mine:
         return 0.0
-    left = 1.0 - result.outliers_baseline
-    return (result.outliers - result.outliers_baseline) / left if left > 0 else 0.0
+    kind = np.dtype(np.float32 if np.float32 in (table.dtype, released.dtype) else np.float64)
+    theirs = released[:, [c for c in columns if c is not None]]
+    shuffled = np.column_stack([rng.permutation(column) for column in theirs.T])
+    records, rows, chance = (
+        np.ascontiguousarray(m, dtype=kind) for m in (table[:, mine], theirs, shuffled)
+    )
+    whole = np.dtype((np.void, kind.itemsize * len(mine)))
+    there = records.view(whole).ravel()
+    found, by_chance = (float(np.isin(m.view(whole).ravel(), there).mean()) for m in (rows, chance))
+    return float(over_baseline(found, by_chance))
 
 
-def verbatim_share(table: Array, released: Array) -> float:
-    """Share of released rows that are records of the table, number for number, in any row."""
-    if table.shape[1] != released.shape[1]:
-        return 0.0
-    kind = np.promote_types(table.dtype, released.dtype)
-    records, rows = (np.ascontiguousarray(m, dtype=kind) for m in (table, released))
-    whole = np.dtype((np.void, kind.itemsize * table.shape[1]))
-    return float(np.isin(rows.view(whole).ravel(), records.view(whole).ravel()).mean())
+def _same_values(table: Array, released: Array) -> list[int | None]:
+    """For each column of the table the released one that holds most of its values, if many."""
+    found: list[int | None] = []
+    values = [np.unique(column.astype(np.float32)) for column in released.T]
+    for column in table.T:
+        own = np.unique(column.astype(np.float32))
+        shares = [float(np.isin(own, other, assume_unique=True).mean()) for other in values]
+        best = int(np.argmax(shares))
+        found.append(best if len(own) > 1 and shares[best] >= MUCH else None)
+    return found
 
 
 def assumptions_of(scene: Scene, n_trials: int, most_pairs: int | None) -> tuple[str, ...]:

@@ -63,7 +63,8 @@ def attack_all(
     for step in steps:
         start = time.perf_counter()
         try:
-            guess = _guess(step, seen, truth.shape)
+            few = scene.cast.n_few if step.few else len(seen)
+            guess = _guess(step, seen[:few], truth[:few].shape)
         except IsinglassError as error:
             outcomes.append(Outcome(step, None, str(error), not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
@@ -72,7 +73,7 @@ def attack_all(
             outcomes.append(Outcome(step, None, why))
         else:
             seconds = time.perf_counter() - start
-            score = _scored(scene, step, guess, truth, yard, held_out, rng)
+            score = _scored(scene, step, guess, truth[:few], yard, held_out, rng)
             outcomes.append(Outcome(step, score, seconds=seconds))
         tell()
     return outcomes
@@ -110,7 +111,7 @@ def _scored(
         if getattr(step.attack, "unordered", False):
             scores.append(_scored_by_best_name(guess, truth, yard, blind, parts))
     if not scene.rows_correspond and not step.uses_rows:
-        scores.append(_scored_by_nearest(guess, truth, yard, parts, held_out))
+        scores.append(_scored_by_nearest(guess, truth, yard, blind, parts, held_out))
     return max(scores, key=lambda s: s.gain())
 
 
@@ -130,28 +131,45 @@ def _scored_by_best_name(
 
 
 def _scored_by_nearest(
-    guess: Array, truth: Array, yard: Yardstick, parts: dict[str, Any], held_out: Array | None
+    guess: Array,
+    truth: Array,
+    yard: Yardstick,
+    blind: dict[str, Array],
+    parts: dict[str, Any],
+    held_out: Array | None,
 ) -> Score:
     """Each record beside the guess that shows it best.
 
-    Blind is whoever has as many other records of the same population: whatever looks like the
-    population comes near to every record, and only what comes nearer tells something.
+    Whatever looks like the population comes near to every record, and only what comes nearer
+    tells something. So the baseline is the best of three: constants, the nearest record that is
+    another one, and the nearest of records whose columns were shuffled one by one.
     """
-    others = nearest_others(truth, yard.span)
-    shown = nearest_guesses(guess, truth, yard.span)
-    score = score_rows(
-        shown, truth, yard, {"within": others, "near": others},
-        **{**parts, "others": None}, scored_by="nearest record",
-    )  # fmt: skip
-    chosen = parts["chosen"]
-    near, far = (np.square((m - truth)[chosen] / yard.span).sum(axis=1) for m in (shown, others))
-    score = replace(score, shown=float((near < 0.01 * far).mean()))
+    asked = parts["chosen"] | parts["outlier"]
+    records, chosen = truth[asked], parts["chosen"][asked]
+    about: dict[str, Any] = {
+        "outlier": parts["outlier"][asked], "chosen": chosen, "others": None, "rng": parts["rng"],
+        "scored_by": "nearest record",
+    }  # fmt: skip
+    shuffled = np.column_stack([parts["rng"].permutation(column) for column in truth.T])
+    tables = [
+        nearest_guesses(guess, records, yard.span),
+        nearest_others(truth, records, yard.span),
+        nearest_guesses(shuffled, records, yard.span),
+    ]
+    score, *blinds = (score_rows(t, records, yard, blind, **about) for t in tables)
+    for other in blinds:
+        score = above_chance(score, other)
+    near, far, chance = (np.square((t - records)[chosen] / yard.span).sum(axis=1) for t in tables)
+    score = replace(
+        score,
+        shown=float((near < 0.01 * far).mean()),
+        shown_baseline=max(0.1 ** records.shape[1], float((chance < 0.01 * far).mean())),
+    )
     if held_out is None or not len(held_out):
         return score
-    other = held_out[:, yard.varies]
-    beside = nearest_guesses(guess, other, yard.span)
-    control = float((np.abs(beside - other) <= yard.widths("within")).mean())
-    return replace(score, control=control)
+    beside = nearest_guesses(guess, held_out[:, yard.varies], yard.span)
+    control = np.abs(beside - held_out[:, yard.varies]) <= yard.widths("within")
+    return replace(score, control=float(control.mean()))
 
 
 def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -161,7 +179,7 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     pairs = step.knowledge.find(KnownPairs)
     if pairs is not None:
         known[pairs.rows[pairs.rows < n]] = True
-    return scene.cast.chosen & ~known, scene.cast.outlier & ~known
+    return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
 
 
 def _blind(knowledge: Knowledge, truth: Array, yard: Yardstick) -> dict[str, Array]:
@@ -176,7 +194,7 @@ def _blind(knowledge: Knowledge, truth: Array, yard: Yardstick) -> dict[str, Arr
         knowledge.find(KnownRecords),
         knowledge.find(KnownPairs),
     )
-    records = [fact.records for fact in holders if fact is not None]
+    records = [fact.records for fact in holders if fact is not None and len(fact.records)]
     colluders = knowledge.find(Colluders)
     if colluders is not None and colluders.tables:
         records.append(np.vstack(colluders.tables))

@@ -19,6 +19,7 @@ from isinglass.auditing.frontier import Frontier, Point
 from isinglass.auditing.measured import Measurement, measure
 from isinglass.auditing.score import over_trials
 from isinglass.auditing.subject import numbers
+from isinglass.auditing.words import share
 from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
@@ -177,12 +178,12 @@ def _ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Po
 def _sentence(best: Point, meets: bool, min_detection: float, max_gain: float) -> str:
     name = f"{best.method} {best.setting}".strip()
     got = (
-        f"{best.detection:.0%} of the strongest anomalies are still found and the strongest "
-        f"attack ({best.strongest}) takes {best.gain:.0%} of what a blind guess leaves"
+        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
+        f"attack ({best.strongest}) takes {share(best.gain)} of what a blind guess leaves"
     )
     if meets:
         return f"Use {name}: {got}."
     return (
-        f"No setting that was tried keeps {min_detection:.0%} of the anomalies and holds every "
-        f"attack to {max_gain:.0%}; the nearest is {name}: {got}."
+        f"No setting that was tried keeps {share(min_detection)} of the anomalies and holds every "
+        f"attack to {share(max_gain)}; the nearest is {name}: {got}."
     )

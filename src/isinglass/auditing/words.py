@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.result import (
     MUCH,
+    NOT_MEASURED,
     PARTLY,
     RECOVERED,
     RESISTED,
     SOME,
     AttackResult,
+    ColumnResult,
+    Detection,
     Findings,
     Linkage,
 )
+from isinglass.auditing.score import over_baseline
 
 #: What each attacker does, in a few words.
 STORIES = {
@@ -35,6 +40,7 @@ STORIES = {
 NO_BETTER = "no better than its baseline"
 NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
 LEFT_OUT = "(left out of the public edition)"
+NONE_FINISHED = "No attack could be finished, so nothing is said about what could be got back."
 
 # "row 17", "rows 3, 5": a record's number; "2,000 rows" is not.
 _ROW_NUMBER = re.compile(r"(?i)\b(?:rows?|records?)\s+(?:numbers?\s+|no\.\s*)?#?\d")
@@ -66,8 +72,24 @@ def number(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends, or a dash."""
-    return "–" if not (finite(low) and finite(high)) else f"{share(low)} to {share(high)}"
+    """Both ends, rounded outwards so that whatever was between them still is; or a dash."""
+    if low is None or high is None or not (finite(low) and finite(high)):
+        return "–"
+    return f"{_rounded(low, math.floor)} to {_rounded(high, math.ceil)}"
+
+
+def _rounded(value: float, outwards: Callable[[float], int]) -> str:
+    percent = round(100 * value, 9)  # 100 * 0.07 is a little more than 7
+    if 0 < percent < 1 or 99 < percent < 100:
+        tenths = outwards(round(10 * percent, 9))
+        return f"{tenths / 10:.1f} %" if 0 < tenths < 1000 else f"{tenths // 10} %"
+    return f"{outwards(percent)} %"
+
+
+def listed(items: str) -> str:
+    """“a, b, c” as “a, b and c”."""
+    *others, last = items.split(", ")
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def name_of(attack: str) -> str:
@@ -99,51 +121,56 @@ def names_a_row(text: str) -> bool:
 
 
 def found(findings: Findings) -> int:
-    """How many of the strongest anomalies are found again."""
+    """How many of the strongest anomalies are found again; ask only where it was measured."""
     rate = findings.detection.rate
-    return round(rate * findings.detection.n_outliers) if finite(rate) else 0
+    if rate is None:
+        raise ValueError("detection was not measured, so there is no count of what was found")
+    return round(rate * findings.detection.n_outliers)
+
+
+def found_again(d: Detection) -> str:
+    """The share of the strongest anomalies that are found again, or that nobody measured it."""
+    return share(d.rate) if finite(d.rate) else NOT_MEASURED
 
 
 def detection_sentence(findings: Findings) -> str:
     """The first sentence of the verdict: are the anomalies still found?"""
     d = findings.detection
+    if d.rate is None:
+        return (
+            "Whether the strongest anomalies are still found was not measured, because the rows "
+            "of the release do not correspond to those of the table."
+        )
     if not finite(d.rate) or not d.n_outliers:
         return "Whether anomalies are still found in the release was not measured."
-    if d.low <= 0 and d.high >= 1:  # anything between nothing and all
-        return (
-            f"Whether the {d.n_outliers:,} strongest anomalies are still found cannot be told, "
-            "because the rows of the release do not correspond to those of the table."
-        )
+    n = found(findings)
     subject = (
-        f"{found(findings):,} of the {d.n_outliers:,} strongest anomalies are still found"
+        f"{n:,} of the {d.n_outliers:,} strongest anomalies are still found"
         if d.n_outliers > 1
-        else f"The strongest anomaly is {'still' if found(findings) else 'not'} found"
+        else f"The strongest anomaly is {'still' if n else 'not'} found"
     )
     return f"{subject} in the release, where a blind choice would find {share(d.chance)} of them."
 
 
 def attack_sentence(findings: Findings) -> str:
-    """The second sentence: what did the strongest attacker get, and what had he to know?"""
+    """The second sentence: what did the strongest attacker get, and what was he given?"""
     attack = findings.strongest()
     opening = {
         RECOVERED: "The table was recovered",
         PARTLY: "The table was partly recovered",
         RESISTED: "The release resisted the attacks listed",
-    }.get(findings.verdict, f"Verdict: {findings.verdict}")
+    }.get(findings.verdict)
+    if opening is None or (attack is None and findings.verdict == RESISTED):
+        return NONE_FINISHED
     enough = {RECOVERED: MUCH, PARTLY: SOME}.get(findings.verdict, 0.0)
     if attack is not None and not attack.gain < enough:
         return f"{opening}: the strongest {_who(attack)}, {_got(attack)}{_worst(attack)}."
-    if findings.verdict == RESISTED:
-        return (
-            "No attack was finished, so this audit says nothing about what an attacker could "
-            "get back."
-        )
     return f"{opening}: {_part(findings)}."
 
 
 def _who(attack: AttackResult) -> str:
-    known = attack.knowledge or "nothing but the release"
-    return f"attacker ({name_of(attack.name)}), who needed {known}"
+    known = listed(attack.knowledge or "nothing but the release")
+    return f"attacker ({name_of(attack.name)}), who was given {known}"
 
 
 def _part(findings: Findings) -> str:
@@ -156,8 +183,8 @@ def _part(findings: Findings) -> str:
             f"{share(worst.worst_gain)} of what a blind guess leaves"
         )
     few = [a for a in done if a.outliers is not None and a.outliers_baseline is not None]
-    keen = max(few, key=lambda a: (a.outliers or 0) - (a.outliers_baseline or 0), default=None)
-    if findings.verdict == PARTLY and keen is not None and _outliers_gain(keen) >= MUCH:
+    keen = max(few, key=lambda a: a.outliers_gain, default=None)
+    if findings.verdict == PARTLY and keen is not None and keen.outliers_gain >= MUCH:
         return (
             f"of the outliers' values an {_who(keen)}, guessed {share(keen.outliers)} to within "
             f"a tenth of their column's range, where a blind guess gets "
@@ -168,32 +195,33 @@ def _part(findings: Findings) -> str:
     return "a part of it fell, and the numbers below say which"
 
 
-def _outliers_gain(attack: AttackResult) -> float:
-    success, blind = attack.outliers or 0.0, attack.outliers_baseline or 0.0
-    return (success - blind) / (1 - blind) if blind < 1 else 0.0
-
-
 def _readings(attack: AttackResult) -> dict[str, float]:
-    """Each reading of success as the share of what a blind guess leaves."""
+    """Each reading of success as the share of what a blind guess leaves, as the verdict has it."""
 
     def over(value: float, blind: float) -> float:
-        return (value - blind) / (1 - blind) if finite(value) and blind < 1 else 0.0
+        return float(over_baseline(value, blind)) if finite(value) and finite(blind) else 0.0
 
     return {
         "range": over(attack.success, attack.baseline),
-        "r2": attack.r2 if finite(attack.r2) else 0.0,
+        "r2": over(attack.r2, attack.r2_baseline),
         "near": over(attack.near, attack.near_baseline),
     }
 
 
-def _got(attack: AttackResult) -> str:
-    """What an attack got, by the reading that shows most; the usual one where they are close."""
+def _telling(attack: AttackResult) -> str:
+    """The reading that shows most, by which the verdict goes."""
     readings = _readings(attack)
-    best = max(readings, key=lambda name: readings[name] - (0.05 if name != "range" else 0.0))
+    return max(readings, key=lambda name: readings[name])
+
+
+def _got(attack: AttackResult) -> str:
+    """What an attack got, by the reading that shows most."""
+    best = _telling(attack)
     if best == "r2":
+        blind = share(attack.r2_baseline) if attack.r2_baseline > 0 else "none"
         return (
-            f"explained {share(attack.r2)} of the variance of the values, of which a blind guess "
-            "explains none"
+            f"explained {share(attack.r2)} of the variance of the values, where a blind guess "
+            f"explains {blind}"
         )
     if best == "near":
         return (
@@ -208,11 +236,23 @@ def _got(attack: AttackResult) -> str:
 
 def _worst(attack: AttackResult) -> str:
     """A clause for a column that came off much worse than the table."""
-    for column in attack.columns:
-        if column.name == attack.worst_column and attack.worst_gain > attack.gain + 0.1:
-            got, blind = share(column.success), share(column.baseline)
-            return f"; of column “{column_name(column.name)}” {got} (blind: {blind})"
-    return ""
+    column = next((c for c in attack.columns if c.name == attack.worst_column), None)
+    if column is None or not attack.worst_gain > attack.gain + 0.1:
+        return ""
+    return f"; of column “{column_name(column.name)}” {_of_column(attack, column)}"
+
+
+def _of_column(attack: AttackResult, column: ColumnResult) -> str:
+    """A column by the reading of the whole where that shows it; else it is said which."""
+    best = _telling(attack)
+    if best == "range" and column.success > attack.success:
+        return f"{share(column.success)} (blind: {share(column.baseline)})"
+    if best == "r2" and column.r2 > attack.r2:
+        return f"{share(column.r2)}"
+    return (
+        f"{share(attack.worst_gain)} of what a blind guess leaves, by the reading that shows most "
+        "of it"
+    )
 
 
 def remark(attack: AttackResult) -> str:
@@ -248,16 +288,9 @@ def linkage_sentence(linkage: Linkage) -> str:
 
 
 def _quantiles(linkage: Linkage) -> str:
-    further = [f"{number(level)} for the worst {share(q)}" for q, level in linkage.levels]
+    further = [
+        f"{number(level)} for the worst {share(q)}"
+        for q, level in linkage.levels
+        if not math.isclose(q, 0.01)  # that one has been said
+    ]
     return f" Further: {', '.join(further)}." if further else ""
-
-
-def code_line(findings: Findings, *, public: bool = False) -> str:
-    """One line that runs the same audit again."""
-    settings = findings.settings
-    if isinstance(settings.get("code"), str) and not public:
-        return str(settings["code"])
-    names = ["attacks", "knowledge", "n_trials"] + ([] if public else ["random_state"])
-    given = "".join(f", {n}={settings[n]!r}" for n in names if n in settings)
-    drawn = ", perturbation=perturbation" if findings.n_trials > 1 else ""  # it draws the keys
-    return f"report = ig.audit(table, release{drawn}{given})"

@@ -55,7 +55,7 @@ def main() -> NoReturn:
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1 or bool(os.environ.get("ISINGLASS_DEBUG"))
     warnings.showwarning = _show_warning
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
         app(arguments, prog_name="isinglass", standalone_mode=True)
@@ -77,7 +77,7 @@ class _StoppedError(BaseException):
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    for other in (signal.SIGINT, signal.SIGTERM):
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)  # cleaning up is not to be interrupted
     raise _StoppedError(number)
 

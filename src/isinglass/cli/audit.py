@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from isinglass.auditing.made_from import KeyFacts
     from isinglass.auditing.report import Report
+    from isinglass.auditing.result import AttackResult
     from isinglass.perturb.base import Perturbation
 
 
@@ -46,7 +47,10 @@ def audit(
         "error", "--missing", metavar="error|drop|median", help="As the release was made."
     ),
     also: list[Path] = typer.Option(
-        [], "--also", help="Another release of the same rows, attacked together; repeatable."
+        [],
+        "--also",
+        metavar="FILE",
+        help="Another release of the same rows, attacked together; repeatable.",
     ),
     policy: str | None = typer.Option(
         None, "--policy", metavar="FILE|strict", help="Demands; exit 1 when one is not met."
@@ -178,20 +182,12 @@ def _show(report: Report) -> None:
     typer.echo(words.detection_sentence(found))
     typer.echo(words.attack_sentence(found))
     typer.echo("")
-    lines = [("attack", "success", "interval", "baseline", "control", "knowing")]
     done = words.order(found.attacks)
     public = PublicParameters(found.method).describe()
     if done and all(public in a.knowledge for a in done):
         typer.echo(f"every attacker knows {public}")
-    for a in done:
-        control = words.share(a.control)
-        lines.append(
-            (a.name, words.share(a.success), words.interval(a.low, a.high),
-             words.share(a.baseline), control, a.knowledge.removeprefix(f"{public}, "))
-        )  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        typer.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
+    if done:
+        _show_attacks(done, public)
     for a in found.attacks:
         if a.failed is not None:
             typer.echo(f"{a.name} failed: {a.failed}")
@@ -199,10 +195,8 @@ def _show(report: Report) -> None:
         typer.echo(f"{s.name} was not run: {s.reason}")
     typer.echo("")
     d = found.detection
-    typer.echo(
-        f"detection  {words.share(d.rate)} of the {d.n_outliers:,} strongest outliers "
-        f"({words.interval(d.low, d.high)})"
-    )
+    of = f" of the {d.n_outliers:,} strongest outliers ({words.interval(d.low, d.high)})"
+    typer.echo(f"detection  {words.found_again(d)}{'' if d.rate is None else of}")
     if found.linkage is not None:
         level = words.number(found.linkage.average), words.number(found.linkage.worst_1pct)
         typer.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
@@ -210,6 +204,38 @@ def _show(report: Report) -> None:
     if found.policy:
         met = sum(line.met for line in found.policy)
         typer.echo(f"policy     {met} of {len(found.policy)} demands met")
+
+
+def _show_attacks(attacks: list[AttackResult], common: str) -> None:
+    """A line for each attacker, in the order of their gains; those with the key apart."""
+    from isinglass.auditing import words
+
+    head = ("attack", "gain", "success", "interval", "baseline", "control", "knowing")
+    lines = [
+        (a.name + " *" * a.no_better_than_baseline, words.share(a.gain), words.share(a.success),
+         words.interval(a.low, a.high), words.share(a.baseline), words.share(a.control),
+         a.knowledge.removeprefix(f"{common}, "))
+        for a in attacks
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+
+    def show(line: tuple[str, ...]) -> None:
+        typer.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
+
+    show(head)
+    for line, a in zip(lines, attacks, strict=True):
+        if not a.with_key:
+            show(line)
+    if any(a.with_key for a in attacks):
+        typer.echo("if the key leaks (not counted)")
+        for line, a in zip(lines, attacks, strict=True):
+            if a.with_key:
+                show(line)
+    typer.echo("gain: taken of what a blind guess leaves, by the reading that shows most")
+    if any(a.no_better_than_baseline for a in attacks):
+        typer.echo(
+            "* success is no better than its baseline; a gain beside it is in other readings"
+        )
 
 
 def _finite(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from isinglass.auditing.report import Report
     from isinglass.progress import Progress
     from isinglass.publish import Draft
+
+
+#: What a report says of a release that its policy refused.
+REFUSED = "this release was refused, and nothing of it was written."
 
 
 class RefusedError(Exception):
@@ -87,20 +92,32 @@ class Gate:
         refused = isinstance(error, RefusedError)
         if self.report is None or not (refused or error is None):
             return
+        if refused:
+            found = self.report.findings
+            settings = {**found.settings, "outcome": REFUSED}
+            self.report = replace(self.report, findings=replace(found, settings=settings))
         if self.target is not None:
             self.report.save(self.target)
         if refused:
             tell_unmet(self.report)
             show.say("isinglass: the policy refuses this release; nothing of it was written")
+            if self.target is not None:
+                show.say(f"isinglass: the report was written and says why: {self.target}")
             raise typer.Exit(1)
 
     def tell(self) -> None:
         """What the audit of a release that left said."""
         if self.report is None:
             return
-        n = len(self.report.findings.policy)
-        met = f"; all {n} demands of the policy are met" if self.policy is not None else ""
-        typer.echo(f"audit    {self.report.verdict}{met}")
+        from isinglass.auditing import words
+
+        found = self.report.findings
+        typer.echo(f"audit    {words.detection_sentence(found)}")
+        typer.echo(f"         {words.attack_sentence(found)}")
+        if self.policy is not None:
+            n = len(found.policy)
+            said = "the one demand is met" if n == 1 else f"all {n} demands are met"
+            typer.echo(f"policy   {said}")
         if self.target is not None:
             typer.echo(f"report   {self.target}  (stays with you: it names single records)")
 

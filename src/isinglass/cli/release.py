@@ -73,7 +73,10 @@ def release(
         None, "--report", help="Audit the release and write this .html or .json report, for you."
     ),
     also: list[Path] = typer.Option(
-        [], "--also", help="An earlier release of these rows, for the audit; repeatable."
+        [],
+        "--also",
+        metavar="FILE",
+        help="An earlier release of these rows, for the audit; repeatable.",
     ),
     force: bool = typer.Option(False, "--force", help="Replace an existing release or key."),
     encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +49,7 @@ def tune(
     out: Path | None = typer.Option(
         None, "-o", "--out", help="Write the frontier: .html, .json or .png."
     ),
+    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
     seed: int | None = typer.Option(None, "--seed", help="Of the search's own draws."),
     encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
     delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
@@ -62,22 +65,31 @@ def tune(
     from isinglass.auditing.tune import tune as search
     from isinglass.cli import show
     from isinglass.cli.columns import split_names
+    from isinglass.errors import AuditError
+    from isinglass.publish.paths import refuse_targets
     from isinglass.table.columns import choose_columns
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
-    from isinglass.table.write import refuse_unwritable
 
     for option, value, least in (("--pairs", pairs, 0), ("-n", n_outliers, 1), ("--seed", seed, 0)):
         if value is not None and value < least:
             raise ValueError(f"{option} must be >= {least}, got {value}")
+    for option, share in (("--min-detection", min_detection), ("--max-gain", max_gain)):
+        if not 0 <= share <= 1:
+            raise ValueError(f"{option} must be >= 0 and <= 1, got {share:g}")
+    if resume is not None and os.path.realpath(resume) == os.path.realpath(table):
+        raise AuditError(f"--resume writes to its file, and {resume} is the table; name another")
     if out is not None:
         if out.suffix not in (".html", ".json", ".png"):
             raise ValueError(f"--out must end in .html, .json or .png, got {out.name}")
-        refuse_unwritable(out, force=True)
+        refuse_targets({"the frontier": out}, [table, resume], force=force)
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     names = opened.schema.names
     columns = choose_columns(
-        opened, drop=split_names(drop, names), one_hot=split_names(one_hot, names)
+        opened,
+        drop=split_names(drop, names),
+        one_hot=split_names(one_hot, names),
+        advice="encode them with --one-hot, or leave them out with --drop",
     )
     with show.Bar() as bar:
         X = load(Source(opened, columns, missing=missing), bar, "reading").X
@@ -92,6 +104,12 @@ def tune(
             random_state=seed,
             progress=bar,
         )
+    found = replace(
+        found,
+        settings={**found.settings, "command": show.command_line()},
+        table=table.name,
+        options=_options(drop, one_hot, missing, encoding, delimiter),
+    )
     if out is not None:
         found.save(out)
     if as_json:
@@ -102,20 +120,37 @@ def tune(
         typer.echo(f"The frontier: {out}")
 
 
+def _options(
+    drop: list[str], one_hot: list[str], missing: str, encoding: str, delimiter: str | None
+) -> tuple[str, ...]:
+    """What a release of the same columns must be told, as it was typed."""
+    given = [("--drop", d) for d in drop] + [("--one-hot", o) for o in one_hot]
+    given += [("--missing", missing)] if missing != "error" else []
+    given += [("--encoding", encoding)] if encoding != "utf8" else []
+    given += [("--delimiter", delimiter)] if delimiter is not None else []
+    return tuple(word for pair in given for word in pair)
+
+
 def _told(found: Frontier, table: str) -> str:
-    lines = [f"{'':2}{'method':16}{'setting':18}{'found':>7}{'gain':>7}  strongest attack"]
-    for point in found.points:
-        if point.on_frontier:
-            mark = "→ " if point.recommended else "  "
-            lines.append(
-                f"{mark}{point.method:16}{point.setting:18}{point.detection:7.0%}"
-                f"{point.gain:7.0%}  {point.strongest}"
-            )
+    from isinglass.auditing import words
+
+    shown = [p for p in found.points if p.on_frontier or p.recommended]
+    rows = [("", "method", "setting", "found", "interval", "gain", "interval", "strongest attack")]
+    rows += [
+        ("→" if p.recommended else "", p.method, p.setting, words.share(p.detection),
+         words.interval(p.detection_low, p.detection_high), words.share(p.gain),
+         words.interval(p.gain_low, p.gain_high), p.strongest)
+        for p in shown
+    ]  # fmt: skip
+    widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
     lines += [
         "",
         "found  share of the strongest anomalies found again; gain: what the strongest attack",
         "       takes of what a blind guess leaves; settings that another beats in both are left",
-        f"       out ({sum(not p.on_frontier for p in found.points)} of {len(found.points)})",
+        f"       out ({len(found.points) - len(shown)} of {len(found.points)})",
         "",
         found.sentence,
     ]

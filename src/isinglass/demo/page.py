@@ -121,7 +121,7 @@ def _chapter(title: str, told: str, chapter: Chapter, story: Story) -> str:
     )
     alone = _row(
         f"In {first}'s release by itself",
-        d.rate,
+        d.rate or 0.0,
         f"{words.found(chapter.findings)}/{d.n_outliers}",
         below=f"{words.interval(d.low, d.high)}, allowing for chance; a blind choice would find "
         f"{words.share(d.chance)}",

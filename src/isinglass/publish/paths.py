@@ -44,7 +44,7 @@ class Finishing:
 
     def begin(self) -> None:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 self._before[number] = signal.signal(number, signal.SIG_IGN)
 
     def __enter__(self) -> Self:

@@ -29,8 +29,12 @@ def choose_columns(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     one_hot: Sequence[str] = (),
+    advice: str = "pass them on as they are with --keep, or leave them out with --drop",
 ) -> Columns:
-    """Give every column a role; columns that are not numbers must be given one by hand."""
+    """Give every column a role; columns that are not numbers must be given one by hand.
+
+    `advice` says how to whoever did not, in the words of the command that they gave.
+    """
     schema = table.schema
     names = schema.names
     asked = Counter([*keep, *drop, *one_hot])
@@ -45,10 +49,7 @@ def choose_columns(
     rest = [name for name in names if name not in asked]
     text = [name for name in rest if not is_numeric(schema.field(name).type)]
     if text:
-        raise TableError(
-            f"{table.name} has columns that are not numbers: {listed(text)}; pass them on as they "
-            "are with --keep, or leave them out with --drop"
-        )
+        raise TableError(f"{table.name} has columns that are not numbers: {listed(text)}; {advice}")
     if not rest and not one_hot:
         raise TableError(f"{table.name} has no numeric column left to perturb")
     return Columns(tuple(rest), tuple(one_hot), tuple(keep), tuple(drop))

@@ -28,6 +28,13 @@ class Block:
 
     X: Array = field(repr=False)
     kept: pa.RecordBatch = field(repr=False)
+    first: int = 0  # the number in the table of the first row read for this block
+    #: Which of the rows read these are; None: all of them.
+    rows: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    def numbers(self) -> NDArray[np.intp]:
+        """The numbers of these rows in the table."""
+        return self.first + (np.arange(len(self.X)) if self.rows is None else self.rows)
 
 
 class Source:
@@ -80,7 +87,9 @@ class Source:
                 rows = finite.all(axis=1)
                 if not rows.any():
                     continue
-                yield Block(np.asfortranarray(block.X[rows]), block.kept.filter(pa.array(rows)))
+                whole = np.asfortranarray(block.X[rows])
+                kept = block.kept.filter(pa.array(rows))
+                yield Block(whole, kept, block.first, np.flatnonzero(rows))
             elif self.missing == "median":
                 for j in np.flatnonzero(~finite.all(axis=0)):
                     # A missing category belongs to none of them.
@@ -109,7 +118,7 @@ class Source:
 
     def _raw(self) -> Iterator[Block]:
         columns = self.columns
-        width = len(columns.numeric)
+        width, first = len(columns.numeric), 0
         for batch in self.table.batches(columns.numeric, [*columns.one_hot, *columns.kept]):
             if batch.num_rows == 0:
                 continue
@@ -121,7 +130,8 @@ class Source:
                 known = self.categories[name]
                 X[place : place + len(known)] = self._encode(batch.column(width + offset), name)
                 place += len(known)
-            yield Block(X.T, batch.select(list(columns.kept)))
+            yield Block(X.T, batch.select(list(columns.kept)), first)
+            first += batch.num_rows
 
     def _encode(self, column: pa.Array, name: str) -> Array:
         known = self.categories[name]

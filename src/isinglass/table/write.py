@@ -22,10 +22,13 @@ def whole_file(target: str | Path, *, mode: int = 0o644, force: bool = True) -> 
     refuse_unwritable(target, force=force)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        # Created here, with its final rights, so that a secret is never readable, even briefly.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        final = os.stat(temporary).st_mode & 0o777  # what the user's mask leaves of `mode`
+        # For its owner alone until it has its name: a draft may yet be refused.
+        os.chmod(temporary, final & 0o600)
         yield temporary
         sync(temporary)
+        os.chmod(temporary, final)
         if force:
             os.replace(temporary, target)
         else:

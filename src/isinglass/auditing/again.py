@@ -1,0 +1,92 @@
+"""How to run an audit, or a search, again: the command it was, or a line of code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isinglass.auditing.result import Findings
+
+if TYPE_CHECKING:
+    from isinglass.auditing.frontier import Frontier
+
+#: Arguments that a line of code can only name, and what stands behind the names.
+NAMED = {
+    "perturbation": "what made the release",
+    "detector": "what looked for the outliers",
+    "attacks": "the attacks that were asked for",
+    "knowledge": "the facts that every attack was given",
+    "labels": "1 for records known to be anomalies",
+    "column_names": "the columns' names",
+    "weights": "how much each column matters",
+    "parameters": "what is public about the release's method",
+    "kept": "the columns that left as they were",
+    "other_releases": "the further releases of the same rows",
+    "policy": "the demands",
+}
+_NUMBERS = ("n_trials", "most_pairs", "rows_correspond", "random_state")
+
+
+def named(**arguments: Any) -> list[str]:
+    """Which of these arguments were given, and so belong into the line; their values do not."""
+    return [name for name, value in arguments.items() if not _is_default(value)]
+
+
+def _is_default(value: Any) -> bool:
+    return value is None or (isinstance(value, str | tuple) and value in ("auto", ()))
+
+
+def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
+    """The command where there was one; else a line of code, after what its names stand for.
+
+    The public edition has no command, for it names the owner's files, and no seed.
+    """
+    settings = findings.settings
+    seed = settings.get("random_state")
+    command = settings.get("command")
+    if isinstance(command, str) and not public:
+        if "--seed" in command or seed is None:
+            return [f"$ {command}"]
+        if command.startswith("isinglass audit "):
+            return [f"$ {command} --seed {seed}"]
+        return [f"# the audit drew its own seed, {seed}", f"$ {command}"]
+    if isinstance(settings.get("code"), str) and not public:
+        return [str(settings["code"])]
+    names = [name for name in settings.get("given", ()) if name in NAMED]
+    if findings.n_trials > 1 and "perturbation" not in names:
+        names.insert(0, "perturbation")  # it draws the keys
+    values = {name: settings[name] for name in _NUMBERS if settings.get(name) is not None}
+    if "detector" not in names and findings.detection.n_outliers:
+        values["n_outliers"] = findings.detection.n_outliers
+    if public:
+        values.pop("random_state", None)
+    arguments = [f"{name}={name}" for name in names] + [f"{n}={v!r}" for n, v in values.items()]
+    return [
+        "# table, release: arrays, one record a row",
+        *(f"# {name}: {NAMED[name]}" for name in names),
+        f"report = ig.audit({', '.join(['table', 'release', *arguments])})",
+    ]
+
+
+def tune_lines(found: Frontier) -> list[str]:
+    """The command of a search with its seed, or the line of code."""
+    settings = found.settings
+    seed, command = settings.get("random_state"), settings.get("command")
+    if isinstance(command, str):
+        drawn = "" if "--seed" in command or seed is None else f" --seed {seed}"
+        return [f"$ {command}{drawn}"]
+    methods = list(dict.fromkeys(p.method for p in found.points))
+    wanted = settings.get("attacks", "auto")
+    values = {
+        "min_detection": found.min_detection,
+        "max_attack_gain": found.max_attack_gain,
+        "most_pairs": settings.get("most_pairs"),
+        "n_outliers": settings.get("n_outliers"),
+        "random_state": seed,
+    }
+    arguments = [f"{n}={v!r}" for n, v in values.items() if v is not None]
+    arguments += [] if wanted == "auto" else ["attacks=attacks"]
+    return [
+        "# table: an array, one record a row",
+        *([] if wanted == "auto" else [f"# attacks: {NAMED['attacks']}"]),
+        f"frontier = ig.tune(table, {methods!r}, {', '.join(arguments)})",
+    ]
