@@ -187,7 +187,7 @@ def test_the_randomization_level_is_read_at_its_quantile():
     assert failing(policy, findings()) != []  # it was not measured
     assert failing(policy, findings(linkage=Linkage(30.0, 5.0, None, 0.1, 100))) == []
     assert failing(policy, findings(linkage=Linkage(30.0, 4.0, None, 0.1, 100))) == [
-        "randomization level at least 5 for all but 1.00% of the records: 4"
+        "randomization level at least 5 for all but 1 % of the records: 4"
     ]
     other = Policy.parse("[linkage]\nminimum_level = 5\nquantile = 0.1")
     assert failing(other, findings(linkage=Linkage(30.0, 9.0, None, 0.1, 100))) != []
@@ -245,8 +245,37 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         Policy.load(tmp_path / "b.toml")
 
 
-def test_the_strict_policy_ships_and_demands_all_four_kinds():
+def test_the_strict_policy_ships_and_demands_every_kind():
     strict = Policy.strict()
-    lines = strict.check(findings(attack(high=0.9), low=0.1, promise="unknown"))
-    assert [line.met for line in lines] == [False] * 4
+    leak = attack(high=0.9, worst_gain=0.9, outliers=0.9, outliers_baseline=0.1)
+    lines = strict.check(replace(findings(leak, low=0.1, promise="unknown"), verbatim=0.5))
+    assert [line.met for line in lines] == [False] * 7
     assert strict.maximum_gain == 0.1
+
+
+def test_a_mean_hides_no_column_no_outlier_and_no_copied_record():
+    policy = Policy(maximum_column_gain=0.5, maximum_outlier_gain=0.3, maximum_verbatim=0.01)
+    calm = attack(worst_gain=0.4, outliers=0.3, outliers_baseline=0.2)
+    assert failing(policy, findings(calm)) == []
+    for leak in (
+        findings(attack(worst_gain=0.6)),
+        findings(attack(outliers=0.9, outliers_baseline=0.2)),
+        replace(findings(calm), verbatim=0.02),
+    ):
+        assert len(failing(policy, leak)) == 1
+    assert failing(policy, replace(findings(calm), attacks=())) != []
+
+
+def test_the_strict_policy_refuses_whatever_the_verdict_calls_recovered():
+    rng = np.random.default_rng(3)
+    table, noise = rng.normal(size=(2, 600, 12))
+    one_column, some_rows = noise.copy(), noise.copy()
+    one_column[:, 3] = table[:, 3]
+    some_rows[:60] = table[:60]
+    for released in (one_column, some_rows):
+        report = ig.audit(
+            table, released, attacks=["naive", "known_input"], rows_correspond=True,
+            policy=Policy.strict(), random_state=0,
+        )  # fmt: skip
+        unmet = " ".join(p.demand for p in report.findings.policy if not p.met)
+        assert "single column" in unmet or "unchanged" in unmet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import math
 import re
@@ -18,9 +19,23 @@ import pytest
 from tests.auditing import examples
 from tests.auditing.examples import ROW, attack, tiny, troubled, usual
 
-from isinglass.auditing import charts, words
+import isinglass as ig
+from isinglass.auditing import charts, frontier_page, words
+from isinglass.auditing.again import NAMED, audit_lines, named, tune_lines
+from isinglass.auditing.chart import width_of
+from isinglass.auditing.frontier import Frontier, Point
+from isinglass.auditing.frontier_chart import free_spot
 from isinglass.auditing.report import Report, without_records
-from isinglass.auditing.result import PARTLY, RECOVERED, RESISTED, Detection, SkippedAttack
+from isinglass.auditing.result import (
+    NOT_MEASURED,
+    PARTLY,
+    RECOVERED,
+    RESISTED,
+    ColumnResult,
+    Detection,
+    SkippedAttack,
+)
+from isinglass.cli.tune import _told
 from isinglass.errors import ReleaseError
 
 WHOLE = {"usual": usual, "tiny": tiny, "troubled": troubled}
@@ -88,7 +103,7 @@ def test_the_verdict_is_two_sentences_with_the_numbers(verdict, said):
         "would find 0.5 % of them."
     )
     second = words.attack_sentence(findings)
-    assert second.startswith(f"{said}: the strongest attacker (known input), who needed 1,000 ")
+    assert second.startswith(f"{said}: the strongest attacker (known input), who was given 1,000 ")
     assert "97 % of the values" in second
     assert "a blind guess gets 35 %" in second
     assert second.count(". ") == 0
@@ -108,7 +123,10 @@ def test_a_release_that_resists_is_said_to_give_no_more_than_a_blind_guess():
 def test_the_verdict_takes_the_reading_that_shows_most():
     by_variance = attack(success=0.36, baseline=0.35, r2=0.93, near=0.1, gain=0.93, worst_gain=0.9)
     said = words.attack_sentence(replace(usual(), attacks=(by_variance,)))
-    assert "explained 93 % of the variance" in said
+    assert "explained 93 % of the variance of the values, where a blind guess explains none" in said
+    matched = replace(by_variance, r2_baseline=0.4)
+    said = words.attack_sentence(replace(usual(), attacks=(matched,)))
+    assert "explained 93 % of the variance of the values, where a blind guess explains 40 %" in said
     close = attack(success=0.36, baseline=0.35, r2=0, near=0.8, near_baseline=0.1, gain=0.78)
     said = words.attack_sentence(replace(usual(), attacks=(close,)))
     assert "80 % of the values to within a tenth of their column's standard deviation" in said
@@ -117,7 +135,7 @@ def test_the_verdict_takes_the_reading_that_shows_most():
 def test_where_one_part_fell_the_verdict_names_the_part():
     weak = attack(success=0.36, gain=0.02, r2=0, near=0.08, worst_gain=0.7, outliers=None)
     column = words.attack_sentence(replace(usual(PARTLY), attacks=(weak,)))
-    assert "column “b” fell to an attacker (known input), who needed 30 known pairs" in column
+    assert "column “b” fell to an attacker (known input), who was given 30 known pairs" in column
     assert "70 % of what a blind guess leaves" in column
     few = replace(weak, worst_gain=0.1, outliers=0.9, outliers_baseline=0.2)
     assert "of the outliers' values" in words.attack_sentence(
@@ -127,11 +145,68 @@ def test_where_one_part_fell_the_verdict_names_the_part():
     assert "stand in the release unchanged" in words.attack_sentence(copy)
 
 
+def test_the_sentence_and_the_verdict_go_by_the_same_reading():
+    # The baseline leaves 1 % of the range reading, of which 0.9 % is a fifth of what must be left
+    # at least, and not nine tenths: the verdict goes by the variance, and so must the sentence.
+    full = attack(success=0.999, baseline=0.99, r2=0.55, near=0.1, gain=0.55, worst_gain=0.5)
+    assert "explained 55 %" in words.attack_sentence(replace(usual(), attacks=(full,)))
+    # A hundredth more decides for the verdict, so it decides here too.
+    near = attack(success=0.61, baseline=0.2, r2=0.52, near=0.1, gain=0.52, worst_gain=0.5)
+    assert "explained 52 %" in words.attack_sentence(replace(usual(), attacks=(near,)))
+
+
+def test_a_column_that_fell_is_told_by_the_reading_of_the_whole_or_it_is_said_which():
+    worse = ColumnResult("b", success=0.5, baseline=0.35, error=0.1, r2=0.97)
+    by_variance = attack(success=0.36, r2=0.6, near=0.1, gain=0.6, worst_gain=0.97,
+                         columns=(worse,))  # fmt: skip
+    said = words.attack_sentence(replace(usual(), attacks=(by_variance,)))
+    assert said.endswith("explains none; of column “b” 97 %.")
+    near = replace(by_variance, r2=0.1, near=0.7)
+    said = words.attack_sentence(replace(usual(), attacks=(near,)))
+    assert said.endswith(
+        "; of column “b” 97 % of what a blind guess leaves, by the reading that shows most of it."
+    )
+    in_range = attack(success=0.71, gain=0.55, worst_gain=0.7)
+    assert words.attack_sentence(replace(usual(), attacks=(in_range,))).endswith(
+        "where a blind guess gets 35 %; of column “b” 81 % (blind: 35 %)."
+    )
+
+
+def test_what_an_attacker_was_given_is_a_list_in_english():
+    assert words.listed("a, b, 1,000 pairs") == "a, b and 1,000 pairs"
+    assert words.listed("a, b") == "a and b"
+    assert words.listed("1,000 pairs") == "1,000 pairs"
+
+
 def test_nothing_is_claimed_where_nothing_was_measured():
-    none = replace(tiny(), attacks=())
-    assert "says nothing about what an attacker could get back" in words.attack_sentence(none)
-    blank = replace(tiny(), detection=Detection(rate=0, low=0, high=1, n_outliers=30))
-    assert "cannot be told" in words.detection_sentence(blank)
+    sentence = "No attack could be finished, so nothing is said about what could be got back."
+    broken = replace(troubled(), attacks=troubled().attacks[2:], verdict=NOT_MEASURED)
+    for nothing in (replace(tiny(), attacks=()), broken):
+        assert words.attack_sentence(nothing) == sentence
+    page = Page(Report(broken).html())
+    assert "? not measured 120 of the 200 strongest anomalies" in page.text
+    assert sentence in page.text
+    assert ("div", {"class": "verdict void"}) in page.tags
+    assert "best guesses off? Not measured." in page.text  # and not 0
+
+
+def test_detection_that_was_not_measured_is_never_a_number():
+    unknown = replace(usual(), detection=Detection(None, None, None, n_outliers=500, chance=0.1))
+    said = words.detection_sentence(unknown)
+    assert said.startswith("Whether the strongest anomalies are still found was not measured")
+    assert "do not correspond" in said
+    assert "detection not measured, " in repr(Report(unknown))
+    text = Page(Report(unknown).html()).text
+    part = text[text.index("Are the anomalies still found?") :]
+    assert part.startswith("Are the anomalies still found? Not measured: the rows")
+    assert "%" not in part[: part.index("What did each attacker get?")]
+    drawn = replace(unknown.detection, table_scores=(1, 0.5), release_scores=(1, 0.4))
+    assert "500 strongest rows of the table are among the strongest of the release was not " in (
+        charts.scores(drawn).alt
+    )
+    # The widest limits are a measurement all the same.
+    wide = replace(tiny(), detection=Detection(rate=0.5, low=0, high=1, n_outliers=30))
+    assert words.detection_sentence(wide).startswith("15 of the 30 strongest")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +216,34 @@ def test_nothing_is_claimed_where_nothing_was_measured():
 )  # fmt: skip
 def test_a_share_is_never_rounded_to_all_or_nothing(value, said):
     assert words.share(value) == said
+
+
+def shown(text: str) -> float:
+    return float(text.removesuffix(" %"))
+
+
+def test_an_interval_is_rounded_outwards_and_holds_the_value_shown():
+    assert words.interval(0.9996, 0.9999) == "99.9 % to 100 %"
+    assert words.interval(0.98, 1 - 1e-12) == "98 % to 100 %"
+    assert words.interval(0.0004, 0.0111) == "0 % to 2 %"
+    assert words.interval(0.07, 0.29) == "7 % to 29 %"  # 100 * 0.07 is a little more than 7
+    assert words.interval(0.1, None) == words.interval(math.nan, 1.0) == "–"
+    ends = np.r_[0, 1, np.linspace(0, 0.02, 41), np.linspace(0.3, 0.32, 11), 1 - np.geomspace(
+        1e-12, 0.02, 40)]  # fmt: skip
+    for low in ends:
+        for value in ends[ends >= low]:
+            left, right = words.interval(float(low), float(value)).split(" to ")
+            assert shown(left) <= shown(words.share(float(low)))
+            assert shown(left) <= shown(words.share(float(value))) <= shown(right)
+
+
+def test_the_worst_1_percent_is_told_once_and_a_gain_of_outliers_in_one_way():
+    levels = ((0.001, 1.0), (0.01, 2.0), (0.05, 3.0))
+    said = words.linkage_sentence(replace(usual().linkage, levels=levels))
+    assert said.count("worst 1 %") == 1
+    assert said.endswith("Further: 1 for the worst 0.1 %, 3 for the worst 5 %.")
+    assert attack(outliers=0.6, outliers_baseline=0.2).outliers_gain == pytest.approx(0.5)
+    assert attack(outliers=None).outliers_gain == 0
 
 
 # The page.
@@ -198,7 +301,7 @@ def test_the_page_goes_from_verdict_to_settings(pages):
         "What was assumed of the attacker", "The numbers", "Are the anomalies still found?",
         "What did each attacker get?", "Attacks that were not run", "Parameters",
         "Unit of privacy", "Algorithm", "Implementation", "Trust", "Side channels", "Data access",
-        "The settings that reproduce it", "report = ig.audit(table, release",
+        "The settings that reproduce it", "report = ig.audit(table, release, n_outliers=200)",
     ]  # fmt: skip
     places = [text.index(step) for step in steps]
     assert places == sorted(places)
@@ -230,7 +333,7 @@ def test_what_every_attacker_knows_is_said_once():
     stated = replace(findings, assumptions=("Every attacker knows the public parameters.",))
     short = [a.knowledge for a in words.briefly(stated).attacks]
     assert short == ["30 known pairs", "nothing more"]
-    assert known not in Page(Report(stated).html()).text
+    assert Page(Report(stated).html()).text.count(known) == 1  # in the verdict, as everywhere
     other = replace(stated, attacks=(*both, attack(knowledge="column statistics")))
     assert words.briefly(other) == other
 
@@ -243,20 +346,106 @@ def test_a_page_names_the_release_it_is_about():
 def test_attacks_with_the_key_stand_apart(pages):
     text = Page(pages["usual", False]).text
     apart = text.index("If the key leaks No part of the verdict")
-    assert "stolen key the key 99.6 %" in text[apart:]
-    assert "stolen key the key 99.6 %" not in text[text.index("remark") : apart]
+    assert "stolen key the key 99.4 % 99.6 %" in text[apart:]
+    assert "stolen key the key 99.4 %" not in text[text.index("remark") : apart]
     assert "stolen key" not in charts.heat(usual().attacks).header
     assert words.order(usual().attacks)[-1].name == "stolen_key"
 
 
 def test_settings_that_reproduce_it_are_on_the_page(pages):
     text = Page(pages["usual", False]).text
-    line = "attacks='auto', knowledge='auto', n_trials=5, random_state=20261115)"
-    # Further trials draw keys, so the line must name what draws them.
-    assert f"ig.audit(table, release, perturbation=perturbation, {line}" in text
-    assert "ig.audit(table, release)" in Page(pages["tiny", False]).text
-    assert "isinglass audit flights.parquet release.parquet" in text
+    # The command that was typed, with the seed that was drawn; no second way that differs.
+    assert "$ isinglass audit flights.parquet release.parquet --seed 20261115" in text
+    assert "ig.audit(" not in text
     assert "versions.numpy 2.4.0" in text
+    public = Page(pages["usual", True]).text
+    # Further trials draw keys, so the line must name what draws them.
+    assert "# perturbation: what made the release report = ig.audit(table, release, " in public
+    assert "perturbation=perturbation, n_trials=5, n_outliers=500)" in public
+    assert "ig.audit(table, release, n_outliers=1)" in Page(pages["tiny", False]).text
+
+
+def test_a_line_of_code_names_all_that_was_given_and_says_what_it_is():
+    given = named({
+        "labels": np.ones(3), "kept": np.ones((3, 1)), "other_releases": (np.ones(3),),
+        "parameters": None, "attacks": "auto", "knowledge": "auto", "other_parameters": (),
+        "random_state": 7,
+    })  # fmt: skip
+    assert given == ["labels", "kept", "other_releases"]
+    settings = {"given": given, "most_pairs": 0, "n_trials": 1, "random_state": 7}
+    lines = audit_lines(replace(tiny(), settings=settings))
+    assert lines[-1] == (
+        "report = ig.audit(table, release, labels=labels, kept=kept, other_releases=other_releases"
+        ", n_trials=1, most_pairs=0, random_state=7, n_outliers=1)"
+    )
+    explained = {line.removeprefix("# ").partition(":")[0] for line in lines[:-1]}
+    assert explained == {"table, release", "labels", "kept", "other_releases"}
+    # Whatever the line may name is an argument of the audit, and nothing is forgotten.
+    arguments = set(inspect.signature(ig.audit).parameters)
+    said = {*NAMED, "n_trials", "n_outliers", "most_pairs", "rows_correspond", "order_known",
+            "random_state"}  # fmt: skip
+    assert arguments - {"table", "released", "settings", "progress"} == said
+    own = replace(tiny(), settings={"given": ["detector"]})
+    assert audit_lines(own)[-1] == "report = ig.audit(table, release, detector=detector)"
+    released = {"command": "isinglass release t.csv -o r.csv", "random_state": 3}
+    assert audit_lines(replace(tiny(), settings=released)) == [
+        "# the audit drew its own seed, 3", "$ isinglass release t.csv -o r.csv",
+    ]  # fmt: skip
+
+
+def test_a_line_of_code_gives_the_same_numbers_again():
+    rng = np.random.default_rng(4)
+    table = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 3))
+    release = table @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    labels = np.arange(120) < 6
+    first = ig.audit(table, release, labels=labels, most_pairs=8, n_outliers=9,
+                     rows_correspond=True)  # fmt: skip
+    names = {"ig": ig, "table": table, "release": release, "labels": labels}
+    exec("\n".join(audit_lines(first.findings)), names)  # noqa: S102
+    assert names["report"].to_contract() == first.to_contract()
+    assert names["report"].detection == first.detection
+
+
+def test_a_refused_release_is_called_so_in_its_report(pages):
+    assert "The policy was not met." in Page(pages["troubled", False]).text
+    assert "refused" not in Page(pages["troubled", False]).text
+    outcome = {"outcome": "this release was refused."}
+    for public in (False, True):
+        text = Page(Report(replace(troubled(), settings=outcome)).html(public=public)).text
+        assert "The policy was not met: this release was refused." in text
+
+
+def test_errors_are_there_for_every_column():
+    some = (ColumnResult("a", 1, 0, 0.2, 0), ColumnResult("b", 1, 0, 0.1, 0))
+    other = (ColumnResult("a", 1, 0, 0.05, 0), ColumnResult("b", 1, 0, 0.3, 0))
+    key = (ColumnResult("a", 1, 0, 0.0, 0), ColumnResult("b", 1, 0, 0.0, 0))
+    attacks = (
+        attack("naive", "nothing", 0.5, columns=other),
+        attack("sample", "a sample", 0.8, columns=some),
+        attack("stolen_key", "the key", 1.0, columns=key, with_key=True),
+    )
+    text = Page(Report(replace(usual(), attacks=attacks)).html()).text
+    assert (
+        "column strongest attack (sample) least of all by a 0.2 0.05 naive: nothing "
+        "b 0.1 0.1 sample: a sample" in text
+    )
+    assert "over all attacks without the key" in text
+
+
+def test_the_control_is_said_to_be_what_it_is(pages):
+    text = Page(pages["usual", False]).text
+    assert "The control holds the same guesses beside records that are not behind them" in text
+    assert "the same attack on records" not in text
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_percentages_have_one_form(pages, edition):
+    page = Page(pages[edition])
+    assert re.findall(r"\d%", page.text) == []
+    assert re.findall(r"\d+ %", "".join(page.words)) == []  # a space that may break
+    for picture in page.all("img"):
+        svg = base64.b64decode(picture["src"].partition("base64,")[2])
+        assert re.findall(rb"\d%<", svg) == []
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -296,7 +485,7 @@ def test_of_600_columns_the_40_worst_are_drawn_and_the_page_says_so():
     chart = charts.heat(many.attacks)
     assert [row[0] for row in chart.rows] == [f"sensor_{i}" for i in range(599, 559, -1)]
     assert "600 columns were attacked; the 40 that came off worst are shown" in chart.alt
-    assert len(chart.data_uri()) < 500_000
+    assert len(chart.svg()) < 400_000
 
 
 def test_worst_records_are_listed_by_row_number(pages):
@@ -316,6 +505,7 @@ def test_the_public_edition_has_no_row_numbers_and_no_single_scores(pages, name)
         assert f"{ROW:,}" not in text
         assert "20261115" not in text  # the seed would say which records were drawn
         assert "/home/owner" not in text
+        assert "flights.parquet" not in text
     kept = without_records(report.findings)
     assert kept.detection.table_scores == kept.detection.release_scores == ()
     assert kept.linkage is None or kept.linkage.worst_records == ()
@@ -325,6 +515,20 @@ def test_the_public_edition_has_no_row_numbers_and_no_single_scores(pages, name)
     assert "worst_records" not in (document["linkage"] or {})
     assert "public edition" in Page(pages[name, True]).text
     assert len(document["attacks"]) == len(report.attacks)
+
+
+def test_the_public_edition_does_not_name_the_owners_file_anywhere():
+    named = replace(
+        troubled(), settings={"table": "payroll.csv", "release": "out.csv"},
+        notes=("3 rows of payroll.csv have no partner.",),
+        skipped=(SkippedAttack("map", "payroll.csv says nothing"),),
+    )  # fmt: skip
+    report = Report(named)
+    assert "payroll.csv" in report.html()
+    for text in (report.html(public=True), json.dumps(report.to_json(public=True))):
+        assert "payroll" not in text
+        assert "3 rows of the table have no partner." in text
+        assert "out.csv" in text
 
 
 def test_a_mean_over_a_handful_of_outliers_is_not_made_public():
@@ -452,3 +656,103 @@ def test_zero_levels_and_zero_scores_are_drawn_too():
     assert charts.scores(replace(flat, table_scores=())) is None
     assert charts.success(()) is None
     assert charts.heat(()) is None
+
+
+def test_letters_are_of_one_size_on_all_pictures(pages):
+    """A picture is shown by its own width, so few columns are not blown up to a page's width."""
+    few = replace(usual(n_columns=2), attacks=(attack(names=("a", "b")),))
+    for html in (pages["usual", False], Report(few).html()):
+        for picture in Page(html).all("img"):
+            svg = base64.b64decode(picture["src"].partition("base64,")[2]).decode()
+            own = float(re.fullmatch(r"--own:([\d.]+)rem", picture["style"])[1])
+            assert own * 16 / width_of(svg) == pytest.approx(1.15, abs=0.01)
+    assert "var(--own)" in pages["usual", False]
+
+
+def test_the_colors_of_the_columns_go_from_0_to_100_percent():
+    low = (ColumnResult("a", 0.1, 0.63, 0.1, 0), ColumnResult("b", 0.6, 0.6, 0.1, 0))
+    chart = charts.heat((attack(columns=low),))
+    assert chart.alt.endswith("such cells have the color of 0 %.")
+    svg = chart.svg()
+    assert ">-53<" in svg
+    ticks = re.findall(r">(\d+)\u00a0%<", svg)
+    assert ticks == ["0", "25", "50", "75", "100"]
+    cells = re.findall(r'aria-roledescription="rect mark"[^>]*fill="([^"]+)"', svg) or re.findall(
+        r'<path[^>]*fill="(rgb[^"]+)"[^>]*stroke="#ffffff"', svg
+    )
+    assert len(cells) == 2
+    assert len(set(cells)) == 1  # below 0 as 0
+    assert "color of 0" not in charts.heat((attack(),)).alt.removesuffix("none")
+
+
+def boxes(svg):
+    """Where the label stands, and all marks, in the picture's pixels."""
+    text = re.search(r'translate\(([\d.]+),([\d.]+)\)"[^>]*>use this<', svg)
+    return float(text[1]), float(text[2])
+
+
+def test_the_label_of_the_frontier_covers_no_neighbour():
+    crowd = [
+        point("tanh", 0.85, 0.5, recommended=True),
+        *(
+            point("rotation", 0.85 + dy, 0.5 + dx)
+            for dx in (-0.06, 0, 0.06)
+            for dy in (0.06, -0.06)
+        ),
+        point("sign", 0.2, 0.9),
+    ]
+    x, y = free_spot(crowd[0], crowd)
+    for p in crowd:
+        px, py = 370 * p["gain"], 320 * (1 - p["detection"])
+        assert abs(px - x) > 32 or abs(py - y) > 10, p  # half the label's width and height
+    svg = charts.frontier(crowd).svg()
+    # The text is where it was put, up to the plot's own origin.
+    assert boxes(svg)[0] == pytest.approx(x, abs=1)
+    alone = free_spot(crowd[0], crowd[:1])
+    assert math.dist(alone, (185, 48)) < 60  # near its mark where nothing is in the way
+
+
+def frontier_of(*points, **settings):
+    best = next((p for p in points if p.recommended), None)
+    return Frontier(points, best, "A sentence.", 0.8, 0.2, settings)
+
+
+def settings_tried(rounds=(1, 1, 1)):
+    def tried(method, detection, gain, number, **fields):
+        return Point(method, "", None, detection, detection - 0.05, detection + 0.01, gain,
+                     gain - 0.01, gain + 0.02, "naive", 2000, 3, number, **fields)  # fmt: skip
+
+    return (
+        tried("rotation", 0.95, 0.15, rounds[0], on_frontier=True),
+        tried("linear", 0.93, 0.16, rounds[1], recommended=True),
+        tried("sign", 0.3, 0.18, rounds[2]),
+    )
+
+
+def test_the_frontier_page_has_the_setting_to_use_in_its_first_table():
+    page = frontier_page.render(frontier_of(*settings_tried(), random_state=5, rows=2000))
+    text = Page(page).text
+    first, _, others = text.partition("How to repeat it")[0].partition("The others")
+    assert "linear ← use this – 93 % 88 % to 94 % 16 % 15 % to 18 %" in first
+    assert "linear" not in others
+    assert "sign" in others
+    assert "chosen by the limits" in first
+    assert "earlier rounds" not in text
+    again = frontier_page.render(frontier_of(*settings_tried((2, 2, 1)), random_state=5, rows=2))
+    assert "Those of earlier rounds saw fewer rows" in Page(again).text
+    assert page.count('<table class="stack">') == 2  # cards on a phone, no column cut off
+    assert (
+        "frontier = ig.tune(table, ['rotation', 'linear', 'sign'], min_detection=0.8, "
+        "max_attack_gain=0.2, random_state=5)" in text
+    )
+
+
+def test_a_search_is_repeated_by_its_command_and_its_seed():
+    found = frontier_of(*settings_tried(), random_state=5, command="isinglass tune t.csv")
+    assert tune_lines(found) == ["$ isinglass tune t.csv --seed 5"]
+    seeded = frontier_of(*settings_tried(), random_state=5, command="isinglass tune t.csv --seed 5")
+    assert tune_lines(seeded) == ["$ isinglass tune t.csv --seed 5"]
+    assert "linear" in _told(found, "t.csv").splitlines()[2]
+    assert _told(found, "t.csv").splitlines()[2].startswith("→")
+    assert "88 % to 94 %" in _told(found, "t.csv").splitlines()[2]
+    assert "out (1 of 3)" in _told(found, "t.csv")

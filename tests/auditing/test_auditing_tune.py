@@ -113,7 +113,7 @@ def test_where_nothing_has_both_nothing_is_recommended(table, made_up):
     found = ig.tune(table, ["gaussian"], min_detection=0.99, max_attack_gain=0.01, random_state=1)
     assert found.recommended is None
     assert found.code is None
-    assert found.sentence.startswith("No setting that was tried keeps 99%")
+    assert found.sentence.startswith("No setting that was tried keeps 99 %")
 
 
 def test_a_stopped_search_goes_on_where_it_stopped(table, made_up, tmp_path):
@@ -211,7 +211,7 @@ def test_a_frontier_is_written_as_a_page_or_as_json(table, made_up, tmp_path):
     assert json.loads((tmp_path / "f.json").read_text())["sentence"] == found.sentence
     found.save(tmp_path / "f.html")
     page = (tmp_path / "f.html").read_text()
-    assert found.sentence.split(":")[0] in page
+    assert found.sentence.split(":")[0].replace(" %", "&nbsp;%") in page
     assert "gaussian" in page
     found.save(tmp_path / "f.png")
     assert (tmp_path / "f.png").read_bytes()[:4] == b"\x89PNG"

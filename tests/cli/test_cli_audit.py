@@ -19,7 +19,9 @@ import pytest
 import isinglass as ig
 from isinglass import cli
 from isinglass.auditing import files
+from isinglass.auditing import tune as searching
 from isinglass.auditing.files import TOGETHER
+from isinglass.auditing.measured import Measurement
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import (
     PARTLY,
@@ -30,6 +32,7 @@ from isinglass.auditing.result import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.cli.audit import _show
 
 ISINGLASS = [sys.executable, "-c", "from isinglass.cli import main; main()"]
 SECRET = 98765.4321
@@ -117,15 +120,40 @@ def test_two_sentences_a_table_and_where_the_report_is(run, folder):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("9 of the 10 strongest anomalies are still found")
     assert lines[1].startswith("The table was partly recovered: the strongest attacker (naive)")
-    assert lines[3].split() == ["attack", "success", "interval", "baseline", "control", "knowing"]
+    assert lines[3].split() == [
+        "attack", "gain", "success", "interval", "baseline", "control", "knowing",
+    ]  # fmt: skip
     assert lines[4].split("  ")[0] == "naive"
-    for number in ("40 %", "35 % to 45 %", "20 %", "21 %", "nothing but the release"):
+    for number in ("25 %", "40 %", "35 % to 45 %", "20 %", "21 %", "nothing but the release"):
         assert number in lines[4]
     assert "spectral was not run: there is no noise to filter" in lines
     assert "verdict    partly recovered" in lines
     assert lines[-1] == "report     o.html  (internal: it names single records)"
     assert (folder / "o.html").stat().st_mode & 0o777 == 0o600
     assert "17" in (folder / "o.html").read_text()
+
+
+def test_the_table_tells_who_has_the_key_and_who_is_no_better_than_blind(capsys):
+    def result(name, gain, **fields):
+        return AttackResult(name, "the release", success=0.4, low=0.35, high=0.45, control=None,
+                            control_kind=None, worst_column="", gain=gain, **fields)  # fmt: skip
+
+    found = Findings(
+        rows=5, columns=1, method="?", promise="heuristic",
+        detection=Detection(None, None, None, 10, chance=0.1), skipped=(),
+        attacks=(result("stolen_key", 1.0, baseline=0.1, with_key=True),
+                 result("sample", 0.1, baseline=0.38), result("naive", 0.3, baseline=0.2)),
+        privacy=Privacy(0.1, 0.2), linkage=None, verdict=PARTLY,
+    )  # fmt: skip
+    _show(Report(found))
+    lines = capsys.readouterr().out.splitlines()
+    begins = [line.split("  ")[0] for line in lines[3:8]]
+    assert begins == [
+        "attack", "naive", "sample *", "if the key leaks (not counted)", "stolen_key",
+    ]  # fmt: skip
+    assert "* success is no better than its baseline" in lines[9]
+    assert "detection  not measured" in lines
+    assert "%" not in lines[0]
 
 
 def test_the_json_is_the_contract_and_nothing_else(run, folder):
@@ -193,7 +221,10 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder):
     (folder / "b.toml").chmod(0o600)
     (folder / "p.csv").write_text("speed\n1\n2\n")
     two = ["audit", "t.parquet", "r.parquet"]
-    ig.write_release(folder / "t.parquet", folder / "noise.parquet", ig.AdditiveNoise(), again=True)
+    with pytest.warns(ig.PrivacyWarning):
+        ig.write_release(
+            folder / "t.parquet", folder / "noise.parquet", ig.AdditiveNoise(), again=True
+        )
     left |= {"noise.parquet", "noise.key"}
     for arguments, words in (
         ([*two, "--policy", "b.toml"], ["detection.minimun"]),
@@ -266,9 +297,16 @@ def test_a_release_refused_by_its_policy_leaves_nothing(run, folder, monkeypatch
     result = run(*command, "tight.toml", "--report", "why.html")
     assert result.returncode == 1, result.stderr
     assert set(os.listdir(folder)) == left | {"why.html"}
+    assert result.stderr.splitlines()[-1] == (
+        "isinglass: the report was written and says why: why.html"
+    )
+    assert "The policy was not met: this release was refused" in (folder / "why.html").read_text()
     result = run(*command, "loose.toml")
     assert result.returncode == 0, result.stderr
-    assert "audit    partly recovered; all 1 demands of the policy are met" in result.stdout
+    told = result.stdout.splitlines()
+    assert told[-3].startswith("audit    9 of the 10 strongest anomalies are still found")
+    assert told[-2].startswith("         The table was partly recovered: the strongest attacker")
+    assert told[-1] == "policy   the one demand is met"
     assert set(os.listdir(folder)) == left | {"why.html", "n.parquet", "n.key"}
     assert ig.Release.read(folder / "n.parquet").facts.promise.kind == "heuristic"
 
@@ -335,13 +373,10 @@ def test_tune_from_the_command_line(tmp_path):
     table = pd.DataFrame(rng.normal(size=(120, 3)) @ rng.normal(size=(3, 4)), columns=list("abcd"))
     table["name"] = "x"
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["tune", "t.csv", "--methods", "linear", "--seed", "1"]
+    words = ["tune", "t.csv", "--drop", "name", "--methods", "linear", "--seed", "1"]
 
-    def run(*more, drop=("--drop", "name")):
-        return subprocess.run(
-            [*ISINGLASS, *words, *drop, *more],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+    def run(*more):
+        return run_outside(*words, *more, cwd=tmp_path)
 
     done = run("--json", "-o", "f.html", "--resume", "book.jsonl")
     assert done.returncode == 0, done.stderr
@@ -355,6 +390,11 @@ def test_tune_from_the_command_line(tmp_path):
     told = run("--resume", "book.jsonl")
     assert told.returncode == 0
     assert document["sentence"] in told.stdout
+
+
+def test_tune_says_no_in_one_sentence(run, folder):
+    (folder / "f.html").write_text("mine")
+    left = set(os.listdir(folder))
     for wrong, says in (
         (["--methods", "magic"], "methods must be"),
         (["--pairs", "-1"], "--pairs must be >= 0"),
@@ -365,24 +405,33 @@ def test_tune_from_the_command_line(tmp_path):
         (["-o", "f.json", "--resume", "f.json"], "f.json is read"),
         (["--resume", "t.csv"], "t.csv is the table"),
         (["--resume", "absent/x"], "absent/x cannot be written"),
-        (["--drop", "a"], "not numbers: name; encode them with --one-hot, or leave them out"),
+        (["--resume", "."], ". cannot be read: Is a directory"),
     ):
-        refused = run(*wrong, drop=() if "--drop" in wrong else ("--drop", "name"))
-        assert refused.returncode == 2, refused.stderr
-        assert says in refused.stderr
-        assert len(refused.stderr.splitlines()) == 1
-    before = (tmp_path / "f.html").stat().st_ino
-    assert run("--resume", "book.jsonl", "-o", "f.html", "--force").returncode == 0
-    assert (tmp_path / "f.html").stat().st_ino != before
+        said = ["tune", "t.csv", "--drop", "tail", *wrong]
+        refused(run(*said), says, left=left, cwd=folder)
+    advice = "not numbers: tail; encode them with --one-hot, or leave them out with --drop"
+    refused(run("tune", "t.csv"), advice, left=left, cwd=folder)
+    assert (folder / "f.html").read_text() == "mine"
 
 
-def test_the_command_that_tune_prints_leaves_the_same_columns_out(run, folder, monkeypatch):
+@pytest.fixture
+def measured_at_once(monkeypatch):
+    """Every setting has what is asked for."""
+    found = Measurement(0.9, 20, 0.1, 0.05, 0.15, "naive")
+    monkeypatch.setattr(searching, "measure", lambda *given, **more: found)
+
+
+def test_a_frontier_is_replaced_when_asked_to(run, folder, measured_at_once):
+    (folder / "f.json").write_text("mine")
+    result = run("tune", "t.parquet", "--methods", "linear", "-o", "f.json", "--force")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((folder / "f.json").read_text())["points"][0]["method"] == "linear"
+
+
+def test_the_command_that_tune_prints_leaves_the_same_columns_out(
+    run, folder, monkeypatch, measured_at_once
+):  # fmt: skip
     """Whoever copies it must not release what was left out of the search."""
-    from isinglass.auditing import tune
-    from isinglass.auditing.measured import Measurement
-
-    measured = Measurement(0.9, 20, 0.1, 0.05, 0.15, "naive")
-    monkeypatch.setattr(tune, "measure", lambda *given, **more: measured)
     monkeypatch.setenv("ISINGLASS_HOME", str(folder))
     table = pd.read_csv(folder / "t.csv").assign(gear=[1, 2] * 100)
     table.loc[5, "heat"] = np.nan
@@ -404,7 +453,8 @@ def test_the_command_that_tune_prints_leaves_the_same_columns_out(run, folder, m
     assert made.to_numpy().shape == (199, 4)  # height, heat and two gears
 
 
-@pytest.mark.parametrize("command", ["audit", "release"])
-def test_help_names_the_kind_of_every_value(command):
-    told = run_outside(command, "--help", cwd=".").stdout
-    assert "list[Path]" not in told
+@pytest.mark.parametrize("command", ["audit", "release", "tune"])
+def test_help_names_the_kind_of_every_value(run, command):
+    told = run(command, "--help").stdout
+    assert "--drop" in told
+    assert "list[" not in told

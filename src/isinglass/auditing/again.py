@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing.result import Findings
@@ -21,18 +22,21 @@ NAMED = {
     "parameters": "what is public about the release's method",
     "kept": "the columns that left as they were",
     "other_releases": "the further releases of the same rows",
+    "other_parameters": "what is public about each of them",
     "policy": "the demands",
 }
-_NUMBERS = ("n_trials", "most_pairs", "rows_correspond", "random_state")
+_NUMBERS = ("n_trials", "most_pairs", "rows_correspond", "order_known", "random_state")
 
 
-def named(**arguments: Any) -> list[str]:
-    """Which of these arguments were given, and so belong into the line; their values do not."""
-    return [name for name, value in arguments.items() if not _is_default(value)]
+def named(arguments: Mapping[str, Any]) -> list[str]:
+    """Which of an audit's arguments were given, and so belong into the line by their names."""
+    return [name for name in NAMED if not _is_default(arguments.get(name))]
 
 
 def _is_default(value: Any) -> bool:
-    return value is None or (isinstance(value, str | tuple) and value in ("auto", ()))
+    if isinstance(value, str):
+        return value == "auto"
+    return value is None or (isinstance(value, Sequence) and not len(value))
 
 
 def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
@@ -57,6 +61,8 @@ def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
     values = {name: settings[name] for name in _NUMBERS if settings.get(name) is not None}
     if "detector" not in names and findings.detection.n_outliers:
         values["n_outliers"] = findings.detection.n_outliers
+    if values.get("order_known"):
+        del values["order_known"]  # as it is where nothing is said
     if public:
         values.pop("random_state", None)
     arguments = [f"{name}={name}" for name in names] + [f"{n}={v!r}" for n, v in values.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,7 +71,8 @@ def match(table: Loaded, release: Loaded, column: str) -> tuple[Rows, Rows]:
     """Rows of both that hold the same identifier, in the table's order."""
     mine, theirs = table.beside.column(column), release.beside.column(column)
     both_numbers = is_numeric(mine.type) and is_numeric(theirs.type)
-    kind = pa.float64() if both_numbers else pa.string()
+    whole = pa.types.is_integer(mine.type) and pa.types.is_integer(theirs.type)
+    kind = pa.int64() if whole else pa.float64() if both_numbers else pa.string()
     try:
         mine, theirs = (ids.cast(kind, safe=False).combine_chunks() for ids in (mine, theirs))
     except pa.ArrowException:
@@ -127,6 +129,10 @@ def as_numbers(column: pa.ChunkedArray) -> Array | None:
             known = np.isfinite(values)
             return np.where(known, values, values[known].mean() if known.any() else 0.0)
         texts = column.cast(pa.string()).fill_null("").to_numpy().astype(str)
+        with contextlib.suppress(ValueError):  # numbers that are written as text
+            written = texts.astype(np.float64)
+            if np.isfinite(written).all():
+                return np.asarray(written)
     except (pa.ArrowException, ValueError):
         return None
     codes = np.unique(texts, return_inverse=True)[1]

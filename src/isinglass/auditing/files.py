@@ -205,7 +205,9 @@ def _load_release(
             raise AuditError(f"{release.name} lacks columns that it says it has: {listed(lost)}")
     else:
         apart = (id_column, label)
-        numeric = [n for n in schema.names if n not in apart and is_numeric(schema.field(n).type)]
+        ours = [n for n in schema.names if n not in apart]
+        numeric = [n for n in ours if is_numeric(schema.field(n).type)]
+        kept = tuple(n for n in ours if n not in numeric)  # text may say it all
     if not numeric:
         raise AuditError(f"{release.name} has no numeric column to attack")
     beside = [*kept, *([id_column] if id_column is not None and id_column not in kept else [])]

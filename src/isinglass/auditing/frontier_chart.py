@@ -37,7 +37,7 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
     shape = alt.Shape("method:N", title=None, legend=legend).scale(
         domain=methods, range=[SHAPES[m % len(SHAPES)] for m in range(len(methods))]
     )
-    fade = alt.condition("datum.on_frontier", alt.value(1.0), alt.value(0.35))
+    fade = alt.condition("datum.on_frontier || datum.recommended", alt.value(1.0), alt.value(0.35))
     nobody_beats = base.transform_filter("datum.on_frontier")
     chosen = base.transform_filter("datum.recommended")
     best = next((d for d in data if d["recommended"]), None)
@@ -94,11 +94,14 @@ def free_spot(best: Mapping[str, Any], data: Sequence[Mapping[str, Any]]) -> tup
     In pixels from the upper left corner. Where there is none, the place that covers least.
     """
     x0, y0 = _pixels(best["gain"], best["detection"])
+    marks = [_bars(d)[0] for d in data if not d["recommended"]]
     bars = [*(bar for d in data for bar in _bars(d)), *_line(data)]
     places = []
     for right in range(40, _WIDTH - 30, 10):
         for down in range(12, _HEIGHT - 10, 8):
             covered = sum(_overlap(right, down, bar) for bar in bars)
+            # A line past another mark would seem to come from there.
+            covered += sum(_passes((x0, y0), (right, down), mark) for mark in marks)
             places.append((covered, math.hypot(right - x0, down - y0), right, down))
     *_, right, down = min(places)
     return float(right), float(down)
@@ -143,6 +146,19 @@ def _bars(point: Mapping[str, Any]) -> list[tuple[float, float, float, float]]:
         top, bottom = (_HEIGHT * (1 - point[f"detection_{end}"]) for end in ("high", "low"))
         boxes.append((x, x, top, bottom))
     return boxes
+
+
+def _passes(
+    start: tuple[float, float],
+    end: tuple[float, float],
+    box: tuple[float, float, float, float],
+) -> bool:
+    xa, ya, xb, yb = _leader(start, end)
+    left, right, top, bottom = box
+    return any(
+        left < xa + (xb - xa) * t / 10 < right and top < ya + (yb - ya) * t / 10 < bottom
+        for t in range(11)
+    )
 
 
 def _overlap(x: float, y: float, box: tuple[float, float, float, float]) -> bool:

@@ -17,7 +17,14 @@ PROMISES = ("heuristic", "audited", "guaranteed")
 KEY_HOLDERS = ("stolen_key",)
 KNOWN = {
     "detection": {"minimum"},
-    "attacks": {"maximum_gain", "maximum", "required"},
+    "attacks": {
+        "maximum_gain",
+        "maximum",
+        "required",
+        "maximum_column_gain",
+        "maximum_outlier_gain",
+    },
+    "release": {"maximum_verbatim"},
     "linkage": {"minimum_level", "quantile"},
     "promise": {"allowed"},
 }
@@ -42,6 +49,10 @@ class Policy:
         The most that any attack may get over its baseline.
     maximum : mapping
         The same for single attacks, by name; an attack named here must have been run.
+    maximum_column_gain, maximum_outlier_gain : float, optional
+        The most that any attack may get of a single column, and of the true outliers.
+    maximum_verbatim : float, optional
+        The largest share of released rows that may be records of the table, unchanged.
     required : names, optional
         The attacks that must have been run; by default all that the audit planned.
     minimum_level : float, optional
@@ -54,6 +65,9 @@ class Policy:
     minimum_detection: float | None = None
     maximum_gain: float | None = None
     maximum: Mapping[str, float] = field(default_factory=dict)
+    maximum_column_gain: float | None = None
+    maximum_outlier_gain: float | None = None
+    maximum_verbatim: float | None = None
     required: tuple[str, ...] | None = None
     minimum_level: float | None = None
     quantile: float = 0.01
@@ -89,6 +103,9 @@ class Policy:
             minimum_detection=read.share("detection", "minimum"),
             maximum_gain=read.share("attacks", "maximum_gain"),
             maximum={n: read.is_share(v, f"attacks.maximum.{n}") for n, v in gains.items()},
+            maximum_column_gain=read.share("attacks", "maximum_column_gain"),
+            maximum_outlier_gain=read.share("attacks", "maximum_outlier_gain"),
+            maximum_verbatim=read.share("release", "maximum_verbatim"),
             required=read.names("attacks", "required"),
             minimum_level=read.number("linkage", "minimum_level"),
             quantile=read.quantile("linkage", "quantile"),
@@ -119,6 +136,7 @@ class Policy:
                 met = found.low >= self.minimum_detection
             yield PolicyLine(f"detection at least {self.minimum_detection:g}", told, met)
         yield from self._attack_lines(findings)
+        yield from self._part_lines(findings)
         if self.minimum_level is not None:
             yield self._linkage_line(findings.linkage)
         if self.allowed is not None:
@@ -157,6 +175,27 @@ class Policy:
                 f"{name} gains at most {limit:g} over its baseline",
                 f"{gain_of(worst):.3f} at the upper limit, knowing {worst.knowledge}",
                 gain_of(worst) <= limit,
+            )
+
+    def _part_lines(self, findings: Findings) -> Iterator[PolicyLine]:
+        """What may be lost in a mean over columns and records."""
+        done = [a for a in findings.attacks if a.failed is None and not a.with_key]
+        for limit, what, gains in (
+            (self.maximum_column_gain, "a single column", [(a.worst_gain, a.name) for a in done]),
+            (self.maximum_outlier_gain, "the outliers", [(a.outliers_gain, a.name) for a in done]),
+        ):
+            if limit is not None:
+                gain, name = max(gains, default=(math.inf, "no attack, since none was run"))
+                yield PolicyLine(
+                    f"no attack gains more than {limit:g} of {what}",
+                    f"{gain:.3f}, by {name}",
+                    gain <= limit,
+                )
+        if self.maximum_verbatim is not None:
+            yield PolicyLine(
+                f"at most {self.maximum_verbatim:g} of the released rows are records unchanged",
+                f"{findings.verbatim:.3f}",
+                findings.verbatim <= self.maximum_verbatim,
             )
 
     def _linkage_line(self, linkage: Linkage | None) -> PolicyLine:

@@ -120,6 +120,14 @@ class Report:
 def without_records(findings: Findings) -> Findings:
     """The same findings without anything about single records."""
     few = findings.detection.n_outliers < FEWEST
+    table = findings.settings.get("table")
+
+    def said(text: str) -> str:
+        if words.names_a_row(text):
+            return words.LEFT_OUT
+        named = isinstance(table, str) and "." in table  # a file
+        return text.replace(str(table), "the table") if named else text
+
     linkage = findings.linkage
     return replace(
         findings,
@@ -130,21 +138,17 @@ def without_records(findings: Findings) -> Findings:
                 outliers=None if few else a.outliers,
                 outliers_baseline=None if few else a.outliers_baseline,
                 rest=None if few else a.rest,
-                failed=None if a.failed is None else _said(a.failed),
+                failed=None if a.failed is None else said(a.failed),
             )
             for a in findings.attacks
         ),
-        skipped=tuple(replace(s, reason=_said(s.reason)) for s in findings.skipped),
+        skipped=tuple(replace(s, reason=said(s.reason)) for s in findings.skipped),
         linkage=None if linkage is None else replace(linkage, worst_records=()),
-        policy=tuple(replace(p, measured=_said(p.measured)) for p in findings.policy),
-        notes=tuple(n for n in findings.notes if not words.names_a_row(n)),
-        assumptions=tuple(a for a in findings.assumptions if not words.names_a_row(a)),
+        policy=tuple(replace(p, measured=said(p.measured)) for p in findings.policy),
+        notes=tuple(said(n) for n in findings.notes if not words.names_a_row(n)),
+        assumptions=tuple(said(a) for a in findings.assumptions if not words.names_a_row(a)),
         settings=_public_settings(findings.settings),
     )
-
-
-def _said(text: str) -> str:
-    return words.LEFT_OUT if words.names_a_row(text) else text
 
 
 def _public_settings(settings: dict[str, Any]) -> dict[str, Any]:

@@ -131,11 +131,7 @@ def audit(
         Called as `progress(stage, done, in all)`.
     """
     start = time.perf_counter()
-    given_names = named(
-        perturbation=perturbation, detector=detector, attacks=attacks, knowledge=knowledge,
-        labels=labels, column_names=column_names, weights=weights, parameters=parameters,
-        kept=kept, other_releases=tuple(other_releases), policy=policy,
-    )  # fmt: skip
+    arguments = named(locals())
     X, Z = numbers(table, "table"), numbers(released, "released")
     seed = secrets.randbelow(2**31) if random_state is None else int(random_state)
     rng = chance.generator(seed)
@@ -254,7 +250,8 @@ def audit(
             "most_pairs": most_pairs,
             "detector": repr(subject.detector),
             "rows_correspond": rows_correspond,
-            "given": given_names,
+            "order_known": order_known,
+            "given": arguments,
             **(settings or {}),
         },
         n_trials=1 + n_drawn,

@@ -147,10 +147,23 @@ def verdict_of(results: Sequence[AttackResult], verbatim: float) -> str:
 def verbatim_share(table: Array, released: Array, rng: np.random.Generator) -> float:
     """Share of released rows that are records of the table, beyond what chance would give.
 
-    In any row, and in whichever columns of the release hold the table's columns, value for
-    value. What rows of shuffled columns would hit, as those of a table of codes do, is chance.
+    In any row; in the same columns, or in whichever hold most values of the table's.
     """
-    columns = _same_values(table, released)
+    d = table.shape[1]
+    as_they_are: list[int | None] = list(range(d)) if released.shape[1] == d else []
+    return max(
+        _copied(table, released, columns, rng)
+        for columns in (as_they_are, _same_values(table, released))
+    )
+
+
+def _copied(
+    table: Array, released: Array, columns: list[int | None], rng: np.random.Generator
+) -> float:
+    """The share, where column j of the table is taken for released column `columns[j]`.
+
+    What rows of shuffled columns would hit, as those of a table of codes do, is chance.
+    """
     mine = [j for j, c in enumerate(columns) if c is not None]
     if not mine:
         return 0.0

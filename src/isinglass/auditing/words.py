@@ -55,7 +55,7 @@ def share(value: float | None) -> str:
     """A share of one as a percentage; never rounded to all or nothing unless it is."""
     if value is None or not finite(value):
         return "–"
-    percent = 100 * value
+    percent = round(100 * value, 9)
     if 0 < percent < 1 or 99 < percent < 100:
         percent = min(max(round(percent, 1), 0.1), 99.9)
         return f"{percent:.1f} %"
@@ -79,7 +79,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def _rounded(value: float, outwards: Callable[[float], int]) -> str:
-    percent = round(100 * value, 9)  # 100 * 0.07 is a little more than 7
+    percent = round(100 * value, 9)  # as it stands, 100 * 0.07 is a little more than 7
     if 0 < percent < 1 or 99 < percent < 100:
         tenths = outwards(round(10 * percent, 9))
         return f"{tenths / 10:.1f} %" if 0 < tenths < 1000 else f"{tenths // 10} %"

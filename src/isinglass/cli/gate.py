@@ -71,6 +71,7 @@ class Gate:
             key=key,
             other_releases=self.also,
             earlier=draft.earlier,
+            n_trials=2,  # this very file, and a release under another key for the control
             policy=self.policy,
             settings={"command": show.command_line(), "release": out.name},
             encoding=encoding,
