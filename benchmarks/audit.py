@@ -39,7 +39,7 @@ def run(folder: Path, *words: str) -> str:
 
 def released(folder: Path, name: str, n_rows: int) -> np.ndarray:
     """Write flights and their release; give the flights back."""
-    data = datasets.flights(n_rows, random_state=1)
+    data = datasets.flights(n_rows, random_state=n_rows)
     columns = [pa.array(column) for column in data.X.T]
     pq.write_table(pa.table(columns, names=list(data.column_names)), folder / f"{name}.parquet")
     run(folder, "release", f"{name}.parquet", "-o", f"{name}.release.parquet")

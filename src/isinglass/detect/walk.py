@@ -14,6 +14,7 @@ from isinglass.progress import Progress, quiet
 Array = NDArray[Any]
 
 _FIRST = 32  # queries of the first round, which has no cutoff yet
+_FURTHER = (LOOK, 4 * LOOK, 16 * LOOK)  # leaves that bound a row where boxes exclude little
 
 
 @dataclass(slots=True)
@@ -65,7 +66,9 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     left[searched] = left[places[: 3 * n]] = False
     places = np.flatnonzero(left)
     if table.unprunable:
-        table.refine(places, bound, LOOK)
+        for n_leaves in _FURTHER:  # dearer each time, for the few that are left
+            table.refine(places, bound, n_leaves)
+            places = places[bound[places] >= _float32_below(top.cutoff)]
     places = _highest(bound, places)
     a, size = 0, max(2 * n, 1024)
     while a < len(places) and bound[places[a]] >= _float32_below(top.cutoff):
