@@ -118,8 +118,11 @@ def tune(
     # Strengths between the best one and its neighbours, among all that were ever tried.
     known = [p.candidate for p in (*points, *out)]
     points += [look(candidate, len(rounds) - 1) for candidate in between(best.candidate, known)]
-    # What has both wishes is taken; of several, one that no other beats, and then the quietest.
-    best = min(points, key=lambda p: (short_of(p), any(q.dominates(p) for q in points), p.gain))
+    # What has both wishes is taken, of several one that no other beats, and then the quietest; if
+    # none has both, the nearest of those that no other beats.
+    unbeaten = [p for p in points if not any(q.dominates(p) for q in points)]
+    having = [p for p in points if short_of(p) == 0]
+    best = min(having or unbeaten, key=lambda p: (short_of(p), p not in unbeaten, p.gain))
     progress("trying settings", total, total)
     meets = short_of(best) == 0
     marked = [
