@@ -14,6 +14,7 @@ import isinglass as ig
 from isinglass.auditing import tune as searching
 from isinglass.auditing.candidates import FAMILIES, Candidate, between, candidates
 from isinglass.auditing.frontier import Point
+from isinglass.auditing.markup import text
 from isinglass.auditing.measured import Measurement, measure
 from isinglass.cli.methods import METHODS, perturbation_for
 from isinglass.errors import AuditError
@@ -217,3 +218,13 @@ def test_a_frontier_is_written_as_a_page_or_as_json(table, made_up, tmp_path):
     assert (tmp_path / "f.png").read_bytes()[:4] == b"\x89PNG"
     with pytest.raises(ValueError, match="must end in"):
         found.save(tmp_path / "f.pdf")
+
+
+def test_a_report_shows_the_frontier_of_its_table(table, made_up, tmp_path):
+    found = ig.tune(table[:300], ["gaussian", "uniform"], random_state=1)
+    report = ig.audit(table[:300], table[:300] * 2, attacks=["naive"], random_state=0)
+    report.save(tmp_path / "r.html", frontier=found)
+    page = (tmp_path / "r.html").read_text()
+    assert "What would other settings do?" in page
+    assert text(found.sentence) in page
+    assert "What would other settings do?" not in report.html()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing import charts, words
 from isinglass.auditing.again import audit_lines
@@ -20,10 +21,13 @@ from isinglass.auditing.result import (
     Findings,
 )
 
+if TYPE_CHECKING:
+    from isinglass.auditing.frontier import Frontier
+
 _LONG = 12  # rows; a longer table starts folded
 
 
-def render(findings: Findings, *, public: bool = False) -> str:
+def render(findings: Findings, *, public: bool = False, frontier: Frontier | None = None) -> str:
     """The whole page. `findings` must be those of the edition already."""
     verdict = _verdict(findings, public)  # the same sentences as anywhere else
     findings = words.briefly(findings)
@@ -38,11 +42,20 @@ def render(findings: Findings, *, public: bool = False) -> str:
         _not_run(findings),
         _linkage(findings, public),
         how_far_off(findings),
+        "" if frontier is None else _frontier(frontier),
         _headings(findings, public),
         _settings(findings, public),
     )
     body = "".join(part for part in parts if part)
     return document(f"Audit of a release: {findings.verdict}", body)
+
+
+def _frontier(found: Frontier) -> str:
+    """What other settings would have kept and given away, where a search was made."""
+    from isinglass.auditing.frontier_chart import frontier
+
+    picture = figure(frontier([asdict(p) for p in found.points]))
+    return f"<h3>What would other settings do?</h3><p>{text(found.sentence)}</p>{picture}"
 
 
 def summary(findings: Findings) -> str:

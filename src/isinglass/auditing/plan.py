@@ -249,8 +249,8 @@ def _ica(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.study() | _sample(scene) | _statistics(scene)
-    yield Step(MAPAttack(random_state=seed), known, how="takes the public matrix as it is")
-    strong, how = MAPAttack("sample", "joint", random_state=seed), "estimates the secret shift"
+    yield Step(MAPAttack(random_state=seed), known, how="taking the public matrix as it is")
+    strong, how = MAPAttack("sample", "joint", random_state=seed), "estimating the secret shift"
     yield Step(strong, known, how=how)
     if scene.cast.levels:
         n = scene.cast.most_pairs

@@ -7,12 +7,15 @@ import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing import words
 from isinglass.auditing.result import AttackResult, Detection, Findings, Linkage, Privacy
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.write import whole_file
+
+if TYPE_CHECKING:
+    from isinglass.auditing.frontier import Frontier
 
 FORMAT = "isinglass-report-1"
 #: A mean over fewer outliers than this is close to being about one of them.
@@ -77,20 +80,25 @@ class Report:
                 document["linkage"].pop("worst_records")
         return {"format": FORMAT, "edition": "public" if public else "internal", **document}
 
-    def html(self, *, public: bool = False) -> str:
+    def html(self, *, public: bool = False, frontier: Frontier | None = None) -> str:
         """One page that loads nothing; the same findings give the same bytes."""
         from isinglass.auditing.page import render
 
-        return render(self._edition(public), public=public)
+        return render(self._edition(public), public=public, frontier=frontier)
 
-    def save(self, path: str | Path, *, public: bool = False) -> None:
-        """Write HTML or JSON, by the path's ending; the internal edition for its owner's eyes."""
+    def save(
+        self, path: str | Path, *, public: bool = False, frontier: Frontier | None = None
+    ) -> None:
+        """Write HTML or JSON, by the path's ending; the internal edition for its owner's eyes.
+
+        `frontier`, what `tune` found for the same table, becomes a part of the page.
+        """
         target = Path(path)
         ending = target.suffix.lower()
         if ending not in (".html", ".json"):
             raise ValueError(f"path must end in .html or .json, got {target.name!r}")
         text = (
-            self.html(public=public)
+            self.html(public=public, frontier=frontier)
             if ending == ".html"
             else json.dumps(self.to_json(public=public), indent=2, allow_nan=False) + "\n"
         )
