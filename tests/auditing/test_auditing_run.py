@@ -222,7 +222,8 @@ def test_without_a_finished_attack_nothing_is_said():
 
 
 def test_outliers_are_scored_apart():
-    found = ig.audit(TABLE, TABLE + np.random.default_rng(8).normal(size=TABLE.shape)).findings
+    noisy = TABLE + np.random.default_rng(8).normal(size=TABLE.shape)
+    found = ig.audit(TABLE, noisy, random_state=0).findings
     scored = [a for a in found.attacks if a.failed is None]
     assert all(a.outliers is not None and a.rest is not None for a in scored)
 
@@ -241,7 +242,9 @@ def test_knowledge_of_ones_own():
     released = veil.fit_transform(TABLE)
     rows = rng.permutation(len(TABLE))[:6]
     known = ig.KnownPairs(rows, TABLE[rows])
-    found = ig.audit(TABLE, released, attacks=["known_input"], knowledge=known).findings
+    found = ig.audit(
+        TABLE, released, attacks=["known_input"], knowledge=known, random_state=0
+    ).findings
     (attack,) = found.attacks
     assert attack.success > 0.99
     assert attack.n_records == len(TABLE) - 6
@@ -415,8 +418,9 @@ def test_records_hit_by_chance_are_no_leak():
 def test_noise_in_many_columns_is_no_leak():
     rng = np.random.default_rng(19)
     table = rng.standard_t(3, size=(1200, 60))
-    found = ig.audit(table, rng.normal(size=table.shape), attacks=["spectral", "naive", "ica"])
-    assert max(a.gain for a in found.attacks) <= 0.1
+    asked = {"attacks": ["spectral", "naive", "ica"], "random_state": 0}
+    found = ig.audit(table, rng.normal(size=table.shape), **asked)
+    assert max(a.gain for a in found.attacks) <= 0.05
 
 
 def test_redraws_meet_the_same_attackers():

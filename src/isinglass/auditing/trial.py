@@ -141,8 +141,9 @@ def _scored_by_nearest(
     """Each record beside the guess that shows it best.
 
     Whatever looks like the population comes near to every record, and only what comes nearer
-    tells something. So the baseline is the best of three: constants, the nearest record that is
-    another one, and the nearest of records whose columns were shuffled one by one.
+    tells something. So the baseline is the best of four: constants, the nearest record that is
+    another one, and the nearest of records, and of guesses, whose columns were shuffled one by
+    one.
     """
     asked = parts["chosen"] | parts["outlier"]
     records, chosen = truth[asked], parts["chosen"][asked]
@@ -150,20 +151,26 @@ def _scored_by_nearest(
         "outlier": parts["outlier"][asked], "chosen": chosen, "others": None, "rng": parts["rng"],
         "scored_by": "nearest record",
     }  # fmt: skip
-    shuffled = np.column_stack([parts["rng"].permutation(column) for column in truth.T])
+    shuffled, mixed = (
+        np.column_stack([parts["rng"].permutation(column) for column in m.T])
+        for m in (truth, guess)
+    )
     tables = [
         nearest_guesses(guess, records, yard.span),
         nearest_others(truth, records, yard.span),
         nearest_guesses(shuffled, records, yard.span),
+        nearest_guesses(mixed, records, yard.span),
     ]
     score, *blinds = (score_rows(t, records, yard, blind, **about) for t in tables)
     for other in blinds:
         score = above_chance(score, other)
-    near, far, chance = (np.square((t - records)[chosen] / yard.span).sum(axis=1) for t in tables)
+    near, far, *chance = (np.square((t - records)[chosen] / yard.span).sum(axis=1) for t in tables)
     score = replace(
         score,
         shown=float((near < 0.01 * far).mean()),
-        shown_baseline=max(0.1 ** records.shape[1], float((chance < 0.01 * far).mean())),
+        shown_baseline=max(
+            0.1 ** records.shape[1], *(float((c < 0.01 * far).mean()) for c in chance)
+        ),
     )
     if held_out is None or not len(held_out):
         return score
