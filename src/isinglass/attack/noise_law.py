@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicParameters
+from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
-
-METHODS = ("additive_noise", "adaptive_noise", "multiplicative_noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def method_of(known: Knowledge) -> str:
     public = known.find(PublicParameters)
     if public is None:
         return "additive_noise"
-    if public.method not in METHODS:
+    if public.method not in UNIT_KEEPING:
         raise AttackError(f"this attack is for releases with noise, not {public.method}")
     return public.method
 

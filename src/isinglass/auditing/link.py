@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from isinglass.attack.fit import blocks
 from isinglass.attack.linkage import Linker
 from isinglass.auditing.plan import Scene
+from isinglass.auditing.policy import QUANTILES
 from isinglass.auditing.result import Linkage
 from isinglass.measure.randomization import (
     average_level,
@@ -24,7 +25,6 @@ Array = NDArray[Any]
 _MOST_PAIRS = 1_000_000_000
 _MOST_EXPECTED = 10_000
 _LISTED = 20
-_QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 def linkage(scene: Scene, linker: Linker) -> Linkage | None:
@@ -46,7 +46,7 @@ def linkage(scene: Scene, linker: Linker) -> Linkage | None:
         n_public=len(scene.table),
         worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
         by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
-        levels=tuple((q, float(worst_level(random, q))) for q in _QUANTILES),
+        levels=tuple((q, float(worst_level(random, q))) for q in QUANTILES),
     )
 
 

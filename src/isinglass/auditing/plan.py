@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from isinglass.attack.knowledge import (
 from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.map_estimate import MAPAttack
+from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
@@ -55,13 +57,11 @@ ATTACKS: dict[str, type[Attack]] = {
         StolenKeyAttack,
     )
 }
-#: Methods whose released columns are the table's own, in their own units.
-KEEPS_UNITS = ("additive_noise", "multiplicative_noise", "adaptive_noise")
 #: Attacks that rely on row numbers meaning something.
 NEED_ROWS = ("known_input", "linkage", "collusion", "stolen_key")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """One release and all that could be known about it; the audit deals it out to attackers."""
 
@@ -76,6 +76,11 @@ class Scene:
     #: What is public about the other releases; None where nothing is.
     other_parameters: tuple[PublicParameters | None, ...] = ()
     secret_order: bool = False  # rows correspond, and which to which is not known here
+
+    @cached_property
+    def statistics(self) -> ColumnStatistics:
+        """Of the whole table, for the many attackers who know them."""
+        return ColumnStatistics.of(self.table)
 
     def seen(self) -> Array:
         """The released rows under attack."""
@@ -155,7 +160,7 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
         for step in _STEPS[name](scene, seed):
             steps.append(step if own is None else replace(step, attack=own))
     n = scene.cast.most_pairs
-    everything = scene.common() | _statistics(scene) | _sample(scene)
+    everything = scene.common() | scene.statistics | _sample(scene)
     everything |= scene.cast.pairs(scene.table, n)
     for name, own in asked.items():
         if name not in ATTACKS and own is not None:
@@ -204,12 +209,12 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
-    learns = name == "known_input" or (name == "linkage" and method not in KEEPS_UNITS)
+    learns = name == "known_input" or (name == "linkage" and method not in UNIT_KEEPING)
     if learns and not scene.cast.levels and not scene.secret_order:
         return "attackers were assumed to know no pairs"
     if name == "map" and method != "multiparty":
         return "it needs a public matrix, which only the multiparty method has"
-    if name == "spectral" and (not same_width or (method and method not in KEEPS_UNITS)):
+    if name == "spectral" and (not same_width or (method and method not in UNIT_KEEPING)):
         return "it filters noise that was added to the columns, and here none was"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
@@ -219,36 +224,32 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     return None
 
 
-def _statistics(scene: Scene) -> ColumnStatistics:
-    return ColumnStatistics.of(scene.table)
-
-
 def _sample(scene: Scene) -> PopulationSample:
     return PopulationSample(scene.table[scene.cast.sample])
 
 
 def _naive(scene: Scene, seed: int) -> Iterator[Step]:
-    yield Step(NaiveAttack(), scene.common() | _statistics(scene))
+    yield Step(NaiveAttack(), scene.common() | scene.statistics)
 
 
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
     for n in scene.cast.levels:
-        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | _statistics(scene)
+        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
         yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | _sample(scene) | _statistics(scene)
+    known = scene.common(others=False) | _sample(scene) | scene.statistics
     yield Step(SampleAttack(random_state=seed), known)
 
 
 def _ica(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | _statistics(scene) | _sample(scene)
+    known = scene.common() | scene.statistics | _sample(scene)
     yield Step(ICAAttack(random_state=seed), known)
 
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.study() | _sample(scene) | _statistics(scene)
+    known = scene.study() | _sample(scene) | scene.statistics
     yield Step(MAPAttack(random_state=seed), known, how="taking the public matrix as it is")
     strong, how = MAPAttack("sample", "joint", random_state=seed), "estimating the secret shift"
     yield Step(strong, known, how=how)
@@ -259,7 +260,7 @@ def _map(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
-    yield Step(SpectralAttack(random_state=seed), scene.common() | _statistics(scene))
+    yield Step(SpectralAttack(random_state=seed), scene.common() | scene.statistics)
 
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
@@ -274,7 +275,7 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     n = min(scene.cast.n_known, max(d + 1, LOCATED))
     records = KnownRecords(scene.table[scene.cast.attacked[:n]])
-    known = scene.common(others=False) | records | _statistics(scene)
+    known = scene.common(others=False) | records | scene.statistics
     yield Step(DistanceAttack(random_state=seed), known, n)
 
 
@@ -293,7 +294,7 @@ def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
     stolen = StolenKey(scene.key, rows=scene.cast.attacked)
-    known = scene.common(others=False) | stolen | _sample(scene) | _statistics(scene)
+    known = scene.common(others=False) | stolen | _sample(scene) | scene.statistics
     yield Step(StolenKeyAttack(random_state=seed), known, with_key=True)
 
 

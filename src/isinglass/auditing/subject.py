@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.knowledge import PublicParameters
-from isinglass.auditing.plan import KEEPS_UNITS
+from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.auditing.score import Yardstick
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError, PrivacyWarning
@@ -156,7 +156,7 @@ def _keeps_units(table: Array, released: Array, parameters: PublicParameters | N
     if table.shape[1] != released.shape[1]:
         return False
     if parameters is not None:
-        return parameters.method in KEEPS_UNITS
+        return parameters.method in UNIT_KEEPING
     if len(table) != len(released):
         return False
     some = slice(None, None, max(1, len(table) // 10_000))
