@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # Every extra the tests need; `make bench` adds the peers it measures against.
-EXTRAS := dev,neural,client,dask,service
+EXTRAS := dev,neural,client,postgres,dask,service
 
 # Real data, when it lies beside the checkout; tests that need it say so when it does not.
 ifneq ($(wildcard ../shared/data),)
@@ -12,7 +12,7 @@ endif
 # One BLAS thread per test process: two processes share the cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo setup lint test check bench soak clean
+.PHONY: help demo setup postgresql lint test check bench soak clean
 
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
@@ -36,7 +36,22 @@ $(VENV)/.bench: $(VENV)/.all
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
 	@touch $@
 
-setup: $(VENV)/.all
+setup: $(VENV)/.all postgresql
+
+# The ledger's tests start a PostgreSQL server of their own, and say so where there is none. Only
+# its programs are installed: no server is left running, and nothing happens where they are.
+postgresql:
+	@command -v pg_ctl > /dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl > /dev/null 2>&1 || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing PostgreSQL for the ledger's tests"; \
+	  mkdir -p /etc/postgresql-common; \
+	  test -e /etc/postgresql-common/createcluster.conf || \
+	    echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf; \
+	  install="timeout 300 apt-get install -y -qq --no-install-recommends postgresql"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  $$install > /dev/null 2>&1 || { timeout 120 apt-get update -qq && $$install; } > /dev/null 2>&1 || \
+	    echo "PostgreSQL could not be installed; its tests will be skipped"; \
+	fi
 
 demo: $(VENV)/.base
 	$(BIN)/isinglass demo --out isinglass-demo
@@ -47,7 +62,7 @@ lint: $(VENV)/.all
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(VENV)/.all
+test: $(VENV)/.all postgresql
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --durations 10 -r s
 
 check: lint test
@@ -63,8 +78,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.archive
 
 # Long fault runs; each writes the log it wants committed.
-soak: $(VENV)/.all
+soak: $(VENV)/.all postgresql
 	$(BIN)/python -m benchmarks.soak_release
+	$(BIN)/python -m benchmarks.soak_ledger
 
 clean:
 	rm -rf $(VENV) isinglass-demo .mypy_cache .ruff_cache .hypothesis

@@ -1,9 +1,12 @@
-"""All randomness: generators keyed by the operating system, and noise indexed by row number."""
+"""All randomness: generators keyed by the operating system, noise by row number, exact coins."""
 
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,11 @@ from randomgen import ChaCha
 from isinglass.threads import one_thread
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
+Interval = tuple[int, int]
+Factors = tuple[int, list[int], list[int]]
+# Bits of a coin's word, bits that absorb the rounding of its products, bits of a digit of m.
+_WORD, _GUARD, _DIGIT = 256, 64, 6
+_MASK = (1 << _DIGIT) - 1
 
 
 def generator(random_state: RandomState = None) -> np.random.Generator:
@@ -82,3 +90,124 @@ class Stream:
         from scipy.special import ndtri
 
         return np.asarray(ndtri(self.uniform(first_row, n_rows, width)))
+
+
+class Coin:
+    r"""Heads with chance exp(-unit * m) / (1 + exp(-base)), exactly, by whole numbers alone.
+
+    With `base` None the chance is exp(-unit * m). A flip compares one 256-bit word with the
+    chance's binary digits, of which integer intervals give a floor and a ceiling. The word lies
+    between the two about once in 2**255 flips; more words and more digits decide it then, so the
+    chance is not rounded anywhere.
+
+    exp(-unit * m) is a product of one factor for every base-64 digit of m, zeros included. How
+    many there are follows from `most`, the largest m ever asked, so a flip draws as many bytes
+    and multiplies as often whatever m is and whichever way it falls.
+
+    With unit = base = 1/b this is the chance that discrete Laplace noise of scale b reaches m,
+    for m >= 1: P(Z = z) = (1 - q) / (1 + q) * q^|z| with q = exp(-1/b) sums to q^m / (1 + q).
+    """
+
+    __slots__ = ("_factors", "_n_digits", "base", "most", "unit")
+
+    def __init__(self, unit: Fraction, base: Fraction | None = None, *, most: int) -> None:
+        if not unit > 0:
+            raise ValueError(f"unit must be > 0, got {unit}")
+        if base is not None and base < 0:
+            raise ValueError(f"base must be >= 0 or None, got {base}")
+        if most < 0:
+            raise ValueError(f"most must be >= 0, got {most}")
+        self.unit, self.base, self.most = Fraction(unit), base, int(most)
+        self._n_digits = max(1, -(-self.most.bit_length() // _DIGIT))
+        self._factors = self._tabulate(_WORD)
+
+    def flip(self, m: int, *, draw: Callable[[int], bytes] = secrets.token_bytes) -> bool:
+        """Heads or tails; `draw` gives so many random bytes, the operating system's by default."""
+        word = int.from_bytes(draw(_WORD // 8), "big")
+        low, high = self._product(self._factors, m)
+        heads, tails = word < low >> _GUARD, word >= -(-high >> _GUARD)
+        return heads if heads is not tails else self._refined(m, word, draw)
+
+    def _refined(self, m: int, word: int, draw: Callable[[int], bytes]) -> bool:
+        bits = _WORD
+        while True:
+            bits += _WORD
+            word = word << _WORD | int.from_bytes(draw(_WORD // 8), "big")
+            low, high = self.bounds(m, bits)
+            if word < low:
+                return True
+            if word >= high:
+                return False
+
+    def bounds(self, m: int, bits: int) -> tuple[int, int]:
+        """Whole numbers at most 2 apart with the chance of heads times 2**bits between them."""
+        factors = self._factors if bits == _WORD else self._tabulate(bits)
+        low, high = self._product(factors, m)
+        return low >> _GUARD, -(-high >> _GUARD)
+
+    def probability(self, m: int) -> float:
+        """The chance of heads, to float64's precision."""
+        exponent = self.unit * int(m)
+        if exponent > 800:  # below the smallest float64
+            return 0.0
+        # 128 digits beyond the first that is not zero
+        bits = _WORD if exponent < 88 else _WORD + 2 * int(exponent)
+        low, high = self.bounds(m, bits)
+        return (low + high) / (1 << bits + 1)
+
+    def _product(self, factors: Factors, m: int) -> Interval:
+        if not 0 <= m <= self.most:  # m may come from a private table: the text does not show it
+            raise ValueError(f"m must be between 0 and {self.most}")
+        shift, lows, highs = factors
+        low = high = 1 << shift
+        for digit in range(self._n_digits):
+            at = (digit << _DIGIT) + (m & _MASK)
+            low = low * lows[at] >> shift
+            high = -(-high * highs[at] >> shift)
+            m >>= _DIGIT
+        return low, high
+
+    def _tabulate(self, bits: int) -> Factors:
+        """The factor of every digit at every position; the first carries 1 / (1 + exp(-base))."""
+        shift = bits + _GUARD
+        one = 1 << shift
+        lows, highs = [], []
+        low = high = one
+        if self.base is not None:
+            least, largest = _exp_minus(self.base, shift)
+            low, high = (one << shift) // (one + largest), -(-(one << shift) // (one + least))
+        for position in range(self._n_digits):
+            step_low, step_high = _exp_minus(self.unit * (1 << position * _DIGIT), shift)
+            for _ in range(1 << _DIGIT):
+                lows.append(low)
+                highs.append(high)
+                low, high = low * step_low >> shift, -(-high * step_high >> shift)
+            low = high = one
+        return shift, lows, highs
+
+
+def _exp_minus(x: Fraction, bits: int) -> Interval:
+    """Floor and ceiling, nearly, of exp(-x) * 2**bits for x >= 0: Taylor's series, then squares.
+
+    The series alternates and its terms fall from the first on, so what is left out is less than
+    the first term left out. Terms are rounded down for one sum and up for the other.
+    """
+    if x >= bits:  # less than 2**-bits
+        return 0, 1
+    halvings = max(0, int(x).bit_length() + 8)
+    shift = bits + halvings + _GUARD
+    top, bottom = x.numerator, x.denominator << halvings
+    term_low = term_high = low = high = 1 << shift
+    k = 0
+    while term_high > 1:
+        k += 1
+        term_low = term_low * top // (bottom * k)
+        term_high = -(-term_high * top // (bottom * k))
+        low, high = (
+            (low - term_high, high - term_low) if k % 2 else (low + term_low, high + term_high)
+        )
+    low, high = low - term_high, high + term_high
+    for _ in range(halvings):
+        low, high = low * low >> shift, -(-high * high >> shift)
+    extra = shift - bits
+    return low >> extra, -(-high >> extra)

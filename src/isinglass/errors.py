@@ -25,6 +25,26 @@ class AuditError(IsinglassError):
     """A table and a release cannot be compared as they are, or a policy cannot be read."""
 
 
+class CuratorError(IsinglassError):
+    """A curator cannot be set up as asked, or an answer that was paid for could not be computed."""
+
+
+class LedgerError(IsinglassError):
+    """A ledger cannot be used: damaged, older than its noted head, or under another contract."""
+
+
+class BudgetError(IsinglassError):
+    """The budget does not allow a query; nothing was spent. Decided by queries alone.
+
+    `asked`, `spent` and `left` are millionths of epsilon at the place asked about, `row` the
+    query's position in its batch.
+    """
+
+    def __init__(self, text: str, *, asked: int, spent: int, left: int, row: int = 0) -> None:
+        super().__init__(text)
+        self.asked, self.spent, self.left, self.row = asked, spent, left, row
+
+
 class PrivacyWarning(UserWarning):
     """A setting makes a release tell more than its owner may think.
 

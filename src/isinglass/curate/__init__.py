@@ -1,0 +1,1 @@
+"""The curator's side: answers about single records, each with its price and its guarantee."""

@@ -1,0 +1,109 @@
+"""What an answer promises, in words and numbers that do not depend on the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from isinglass.curate.epsilon import number, text
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The promise behind one answer, and behind all answers under one cap.
+
+    Every field is a setting; none is read from the table. `micro` is this answer's price and
+    `cap` the most that is ever spent at one place, both in millionths of epsilon; `cap` is None
+    where no ledger keeps count.
+    """
+
+    mode: str
+    privacy: Literal["differential", "sensitive"]
+    micro: int
+    cap: int | None
+    beta: int
+    r: float
+    k: int | None = None
+    unit: str = "record"
+    records_per_person: int = 1
+    timing_covered: bool = False
+    also_released: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """This answer's price."""
+        return number(self.micro)
+
+    @property
+    def neighbours(self) -> str:
+        """The pairs of tables that the promise compares."""
+        one = "tables that differ by one record, added or removed"
+        if self.privacy == "differential":
+            return one
+        if self.k is None:
+            return f"{one}, which the question's own rule calls sensitive"
+        least = max(1, self.beta + 1 - self.k)
+        return (
+            f"{one}, which in the larger of them has at least {least} "
+            f"record{'s' * (least > 1)} within {self.r:g}, itself included"
+        )
+
+    @property
+    def worst_case(self) -> float | None:
+        """The most that the holder of the very record asked about can lose, for any table.
+
+        Differential privacy covers that holder too: None. Sensitive privacy does not where the
+        record is alone: log((1 + e^eps) e^(eps (beta - k)) - 1), reached with no neighbour at all.
+        Infinite for a sensitive question without k, of which nothing is known.
+        """
+        if self.privacy == "differential":
+            return None
+        if self.k is None:
+            return math.inf
+        e = self.epsilon
+        # log(e^a - 1) without overflow, with a = log(1 + e^eps) + eps (beta - k)
+        a = math.log1p(math.exp(-e)) + e + e * max(0, self.beta - self.k)
+        return a + math.log1p(-math.exp(-a))
+
+    def sentence(self) -> str:
+        """Say it to a person."""
+        e = text(self.micro)
+        kind, whom = "differential", "every record"
+        if self.privacy == "sensitive":
+            kind, whom = "sensitive", "every sensitive record"
+        parts = [
+            f"epsilon {e} of {kind} privacy for {whom}: the answer's chances change by at most "
+            f"a factor e^{e} between {self.neighbours}; replacing one costs twice"
+        ]
+        if self.worst_case is not None:
+            parts.append(
+                "nothing is promised to whoever holds the very record asked about"
+                if self.worst_case == math.inf
+                else "whoever holds the very record asked about may lose up to "
+                f"{self.worst_case:.3g}"
+            )
+        parts.append(self._people())
+        parts.append("timing covered" if self.timing_covered else "timing not covered")
+        if self.also_released:
+            parts.append("the answers only: the table also left as a release, which is not covered")
+        return "; ".join(parts) + "."
+
+    def _people(self) -> str:
+        m = self.records_per_person
+        person = f"a person with {m} record{'s' * (m > 1)}"
+        if self.privacy == "sensitive" and m > 1:
+            # Each is removed after the others: it must be sensitive then, too.
+            person += ", each of them sensitive even without the others"
+        if self.cap is None:
+            return f"{person} may lose {m} time{'s' * (m > 1)} that from this answer"
+        cap, all_of_them = text(self.cap), text(m * self.cap)
+        return f"all answers together stay within {cap} for a record, {all_of_them} for {person}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings and the sentence, for `--json`."""
+        facts = asdict(self)
+        facts["epsilon"] = number(facts.pop("micro"))
+        facts["cap"] = None if self.cap is None else number(self.cap)
+        more = {"neighbours": self.neighbours, "worst_case": self.worst_case}
+        return facts | more | {"sentence": self.sentence()}
