@@ -74,6 +74,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.audit
 	$(BIN)/python -m benchmarks.rotation
 	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.curator
+	$(BIN)/python -m benchmarks.curator_timing
 	$(BIN)/python -m benchmarks.outliers
 	$(BIN)/python -m benchmarks.archive
 

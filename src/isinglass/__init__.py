@@ -11,8 +11,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "AttackError": "errors",
     "AuditError": "errors",
+    "BudgetError": "errors",
+    "CuratorError": "errors",
     "IsinglassError": "errors",
     "KeyFileError": "errors",
+    "LedgerError": "errors",
     "PrivacyWarning": "errors",
     "ReleaseError": "errors",
     "TableError": "errors",
@@ -41,6 +44,21 @@ _HOMES = {
     "Report": "auditing.report",
     "audit": "auditing.run",
     "tune": "auditing.tune",
+    "Answer": "curate.answer",
+    "choose_beta_r": "curate.choose",
+    "compile_mechanism": "curate.compiler",
+    "Curator": "curate.curator",
+    "falsify": "curate.falsify",
+    "Guarantee": "curate.guarantee",
+    "Ledger": "curate.ledger",
+    "bounded_mechanism": "curate.mechanism",
+    "dp_mechanism": "curate.mechanism",
+    "sensitive_mechanism": "curate.mechanism",
+    "sparse_mechanism": "curate.mechanism",
+    "plan": "curate.plan",
+    "choose_r_privately": "curate.private_choice",
+    "Question": "curate.question",
+    "Space": "curate.space",
     "Autoencoder": "detect.autoencoder",
     "DistanceOutliers": "detect.distance",
     "RadiusOutliers": "detect.radius",
@@ -69,17 +87,22 @@ _MODULES = ("datasets", "theory", "table")
 __all__ = [
     "AdaptiveNoise",
     "AdditiveNoise",
+    "Answer",
     "AttackError",
     "AuditError",
     "Autoencoder",
+    "BudgetError",
     "Colluders",
     "CollusionAttack",
     "ColumnStatistics",
     "Condensation",
+    "Curator",
+    "CuratorError",
     "DistanceAttack",
     "DistanceOutliers",
     "Distortion",
     "GeometricPerturbation",
+    "Guarantee",
     "ICAAttack",
     "IsinglassError",
     "KeptColumns",
@@ -88,6 +111,8 @@ __all__ = [
     "KnownInputAttack",
     "KnownPairs",
     "KnownRecords",
+    "Ledger",
+    "LedgerError",
     "LinkageAttack",
     "MAPAttack",
     "MultipartyPerturbation",
@@ -101,6 +126,7 @@ __all__ = [
     "PublicMatrix",
     "PublicParameters",
     "PublicTable",
+    "Question",
     "RadiusOutliers",
     "RandomProjection",
     "Release",
@@ -108,18 +134,28 @@ __all__ = [
     "Report",
     "Rotation",
     "SampleAttack",
+    "Space",
     "SpectralAttack",
     "StolenKey",
     "StolenKeyAttack",
     "TableError",
     "__version__",
     "audit",
+    "bounded_mechanism",
+    "choose_beta_r",
+    "choose_r_privately",
+    "compile_mechanism",
     "datasets",
+    "dp_mechanism",
     "expected_randomization_level",
+    "falsify",
     "load_key",
+    "plan",
     "privacy_level",
     "public_matrix",
     "randomization_level",
+    "sensitive_mechanism",
+    "sparse_mechanism",
     "table",
     "theory",
     "tune",
@@ -169,14 +205,34 @@ if TYPE_CHECKING:
     from isinglass.auditing.report import Report
     from isinglass.auditing.run import audit
     from isinglass.auditing.tune import tune
+    from isinglass.curate.answer import Answer
+    from isinglass.curate.choose import choose_beta_r
+    from isinglass.curate.compiler import compile_mechanism
+    from isinglass.curate.curator import Curator
+    from isinglass.curate.falsify import falsify
+    from isinglass.curate.guarantee import Guarantee
+    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.mechanism import (
+        bounded_mechanism,
+        dp_mechanism,
+        sensitive_mechanism,
+        sparse_mechanism,
+    )
+    from isinglass.curate.plan import plan
+    from isinglass.curate.private_choice import choose_r_privately
+    from isinglass.curate.question import Question
+    from isinglass.curate.space import Space
     from isinglass.detect.autoencoder import Autoencoder
     from isinglass.detect.distance import DistanceOutliers
     from isinglass.detect.radius import RadiusOutliers
     from isinglass.errors import (
         AttackError,
         AuditError,
+        BudgetError,
+        CuratorError,
         IsinglassError,
         KeyFileError,
+        LedgerError,
         PrivacyWarning,
         ReleaseError,
         TableError,

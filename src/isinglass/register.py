@@ -40,6 +40,11 @@ class Register:
                 "name another folder in ISINGLASS_HOME"
             ) from None
 
+    @classmethod
+    def begun(cls) -> bool:
+        """Whether a release was ever noted here; unlike opening the register, writes nothing."""
+        return (_home() / "releases.jsonl").exists()
+
     @property
     def folder(self) -> Path:
         """Where the register is kept."""

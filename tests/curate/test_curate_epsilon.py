@@ -65,6 +65,11 @@ def test_decimals_are_read_as_written(epsilon, parts):
         None,
         "",
         "one",
+        "1_0",
+        " 1",
+        "1\n",
+        "\u0661",  # an Arabic one, which Decimal would read
+        "1/2",
         [0.1],
         np.array([0.1]),
         1j,

@@ -66,11 +66,35 @@ def test_sentences_say_all_that_must_be_said():
         "epsilon 0.1 of sensitive privacy for every sensitive record",
         "has at least 5 records within 1.5, itself included",
         "may lose up to 0.761",
-        "within 1 for a record, 3 for a person with 3 records, each of them sensitive even",
+        "within 1 for a record that has at least 5 records within 1.5, itself included, 3 for a "
+        "person with 3 records, each of them such a record even without the others;",
         "timing covered",
         "the answers only: the table also left as a release",
     ):
         assert part in said
+
+
+@pytest.mark.parametrize(
+    ("terms", "whom"),
+    [
+        ({}, "a record"),
+        ({"k_min": 1, "beta_max": 18, "r_min": 0.5},
+         "a record that has at least 18 records within 0.5, itself included"),
+        ({"k_min": 9, "beta_max": 9, "r_min": 0.5},
+         "a record that has at least 1 record within 0.5, itself included"),
+        ({"rule": "own", "beta_max": 5, "r_min": 0.5},
+         "a record that the rule of own calls sensitive"),
+    ],
+)  # fmt: skip
+def test_all_answers_together_cover_whom_the_weakest_question_covers(terms, whom):
+    assert f"within 1 for {whom}, 1 for a" in dataclasses.replace(DP, **terms).sentence()
+    sensitive = dataclasses.replace(SENSITIVE, **terms)
+    own = "a record that has at least 5 records within 1.5, itself included"
+    assert sensitive.covered == (whom if terms else own)
+    assert f"within 1 for {sensitive.covered}, 1 for a" in sensitive.sentence()
+    unknown = dataclasses.replace(SENSITIVE, k=None, **terms)
+    assert unknown.covered == (whom if terms else "a record that the rule of sensitive calls "
+                               "sensitive")  # fmt: skip
 
 
 @pytest.mark.parametrize("m", [1, 4])

@@ -44,6 +44,8 @@ def whole(found):
 def test_missing_values_are_counted_over_the_whole_table():
     with pytest.raises(TableError, match=r"a \(2\), b \(1\); .*--missing drop .*--missing median"):
         whole(source(FRAME, keep=["k"]))
+    with pytest.raises(TableError, match=r"^row 1 \(from 0\) of the table .*; ask somebody$"):
+        whole(source(FRAME, keep=["k"], advice="ask somebody"))
 
 
 @pytest.mark.usefixtures("rows")

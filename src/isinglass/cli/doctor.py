@@ -40,7 +40,7 @@ def doctor(
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "narwhals", "randomgen",
              "cryptography", "safetensors", "typer", "rich")  # fmt: skip
-_OPTIONAL = ("pandas", "polars", "torch", "onnx", "onnxruntime")
+_OPTIONAL = ("pandas", "polars", "psycopg", "torch", "onnx", "onnxruntime")
 
 
 def _version(name: str) -> str | None:

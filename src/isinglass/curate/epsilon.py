@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 MICRO = 10**6
 #: no price and no budget is larger, so that sums stay whole numbers of 64 bits
 MOST = 10**6 * MICRO
+#: Decimal alone would also read underscores, spaces, and digits of every script
+_WRITTEN = re.compile(r"[0-9.eE+-]+")
 
 
 def micro(epsilon: Any, name: str = "epsilon") -> int:
@@ -22,7 +25,7 @@ def micro(epsilon: Any, name: str = "epsilon") -> int:
     try:
         if isinstance(epsilon, Fraction):
             parts = epsilon * MICRO
-        elif not isinstance(epsilon, bool):
+        elif not isinstance(epsilon, bool) and _WRITTEN.fullmatch(str(epsilon)):
             read = Decimal(str(epsilon))
             # A few characters can name a number of a billion digits; it is never written out.
             if read.is_finite() and -7 < read.adjusted() < 12:

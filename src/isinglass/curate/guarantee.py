@@ -15,7 +15,9 @@ class Guarantee:
 
     Every field is a setting; none is read from the table. `micro` is this answer's price and
     `cap` the most that is ever spent at one place, both in millionths of epsilon; `cap` is None
-    where no ledger keeps count.
+    where no ledger keeps count. `k_min`, `beta_max` and `r_min`, or a `rule`, are the ledger's
+    terms of sensitive privacy: where it has any, all answers together promise something to the
+    records that the weakest question covers, whatever this answer promises.
     """
 
     mode: str
@@ -29,6 +31,10 @@ class Guarantee:
     records_per_person: int = 1
     timing_covered: bool = False
     also_released: bool = False
+    k_min: int | None = None
+    beta_max: int | None = None
+    r_min: float | None = None
+    rule: str | None = None
 
     @property
     def epsilon(self) -> float:
@@ -43,11 +49,7 @@ class Guarantee:
             return one
         if self.k is None:
             return f"{one}, which the question's own rule calls sensitive"
-        least = max(1, self.beta + 1 - self.k)
-        return (
-            f"{one}, which in the larger of them has at least {least} "
-            f"record{'s' * (least > 1)} within {self.r:g}, itself included"
-        )
+        return f"{one}, which in the larger of them has {_crowd(self.beta, self.k, self.r)}"
 
     @property
     def worst_case(self) -> float | None:
@@ -80,8 +82,8 @@ class Guarantee:
             parts.append(
                 "nothing is promised to whoever holds the very record asked about"
                 if self.worst_case == math.inf
-                else "whoever holds the very record asked about may lose up to "
-                f"{self.worst_case:.3g}"
+                else "whoever holds the very record asked about, where it is not sensitive, may "
+                f"lose up to {self.worst_case:.3g}, and that adds up over answers about it"
             )
         parts.append(self._people())
         parts.append("timing covered" if self.timing_covered else "timing not covered")
@@ -92,18 +94,41 @@ class Guarantee:
     def _people(self) -> str:
         m = self.records_per_person
         person = f"a person with {m} record{'s' * (m > 1)}"
-        if self.privacy == "sensitive" and m > 1:
-            # Each is removed after the others: it must be sensitive then, too.
-            person += ", each of them sensitive even without the others"
+        covered = self.covered
+        if covered != _EVERYONE and m > 1:
+            # Each is removed after the others: it must be covered then, too.
+            person += ", each of them such a record even without the others"
         if self.cap is None:
             return f"{person} may lose {m} time{'s' * (m > 1)} that from this answer"
         cap, all_of_them = text(self.cap), text(m * self.cap)
-        return f"all answers together stay within {cap} for a record, {all_of_them} for {person}"
+        return f"all answers together stay within {cap} for {covered}, {all_of_them} for {person}"
+
+    @property
+    def covered(self) -> str:
+        """Whom all answers together promise the cap."""
+        beta, k, r, rule = self.beta_max, self.k_min, self.r_min, self.rule
+        if beta is None and rule is None:  # no contract, or one without sensitive questions
+            if self.privacy == "differential":
+                return _EVERYONE
+            beta, k, r = self.beta, self.k, self.r
+        if beta is None or k is None or r is None:
+            return f"a record that the rule of {rule or self.mode} calls sensitive"
+        return f"a record that has {_crowd(beta, k, r)}"
 
     def to_json(self) -> dict[str, Any]:
         """The settings and the sentence, for `--json`."""
         facts = asdict(self)
         facts["epsilon"] = number(facts.pop("micro"))
         facts["cap"] = None if self.cap is None else number(self.cap)
-        more = {"neighbours": self.neighbours, "worst_case": self.worst_case}
+        worst = None if self.worst_case == math.inf else self.worst_case  # JSON has no infinity
+        more = {"neighbours": self.neighbours, "worst_case": worst}
         return facts | more | {"sentence": self.sentence()}
+
+
+_EVERYONE = "a record"
+
+
+def _crowd(beta: int, k: int, r: float) -> str:
+    """How many records a sensitive record has around it."""
+    least = max(1, beta + 1 - k)
+    return f"at least {least} record{'s' * (least > 1)} within {r:g}, itself included"

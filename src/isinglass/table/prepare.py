@@ -41,7 +41,8 @@ class Source:
     """A table with its columns' roles, read as clean blocks as often as needed.
 
     `categories` of one-hot columns are learned in a pass of their own unless given (a key that
-    is used again brings its own). With `missing="median"` so are the medians.
+    is used again brings its own). With `missing="median"` so are the medians. `advice` says what
+    to do about missing values to whoever did not choose, in the words of the command they gave.
     """
 
     def __init__(
@@ -51,12 +52,15 @@ class Source:
         *,
         missing: str = "error",
         categories: dict[str, list[Any]] | None = None,
+        advice: str = "leave those rows out with --missing drop or fill them in with "
+        "--missing median",
     ) -> None:
         if missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
         self.table = table
         self.columns = columns
         self.missing = missing
+        self._advice = advice
         self.dtype = number_type(table, columns)
         self.categories = self._learn_categories() if categories is None else categories
         self.names = list(columns.numeric) + [
@@ -98,12 +102,12 @@ class Source:
                 yield block
             else:
                 counts = (~finite).sum(axis=0)
+                row = block.first + int(np.argmin(finite.all(axis=1)))
                 for later in stream:
                     counts += (~np.isfinite(later.X)).sum(axis=0)
                 raise TableError(
-                    f"{self.table.name} has missing or non-finite values: "
-                    f"{self._holes(counts)}; leave those rows out with --missing drop "
-                    "or fill them in with --missing median"
+                    f"row {row} (from 0) of {self.table.name} is the first with missing or "
+                    f"non-finite values: {self._holes(counts)}; {self._advice}"
                 )
 
     def _holes(self, counts: NDArray[np.intp]) -> str:

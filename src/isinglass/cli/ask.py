@@ -1,0 +1,296 @@
+"""`isinglass ask`: the curator's answers about single records, each paid for."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from isinglass.cli.numbers import drop_option
+
+if TYPE_CHECKING:
+    from isinglass.curate.ledger import Ledger
+
+
+def ask(
+    table: Path = typer.Argument(
+        ..., metavar="TABLE", help="The private table: CSV, Parquet or Arrow file with a header."
+    ),
+    records: Path = typer.Argument(
+        ..., metavar="RECORDS", help="The records asked about: a file with the same columns."
+    ),
+    beta: float = typer.Option(
+        ..., "--beta", help="A place is sparse with at most this many records within --r."
+    ),
+    r: float = typer.Option(..., "--r", help="The radius, in units of the scaled columns."),
+    epsilon: str = typer.Option(
+        ..., "--epsilon", metavar="EPS", help="The price of each answer, as a decimal."
+    ),
+    ledger: str | None = typer.Option(
+        None, "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
+    ),
+    budget: str | None = typer.Option(
+        None, "--budget", metavar="EPS", help="The most ever spent at one place; on first use."
+    ),
+    mode: str = typer.Option(
+        "sparse", "--mode", metavar="sparse|sensitive|dp", help="The question and its guarantee."
+    ),
+    k: int | None = typer.Option(
+        None, "--k", help="Of --mode sensitive: larger protects more records; default: 1."
+    ),
+    existing: bool = typer.Option(
+        False, "--existing", help="Of --mode sparse: RECORDS are meant as ones the table has."
+    ),
+    modes: str | None = typer.Option(
+        None, "--modes", metavar="MODE[,MODE]", help="The modes allowed from first use on."
+    ),
+    bounds: Path | None = typer.Option(
+        None, "--bounds", help="Public bounds to scale by: lines of column,low,high, or JSON."
+    ),
+    space: Path | None = typer.Option(
+        None, "--space", help="Scaling and distance declared by `isinglass plan --space`."
+    ),
+    metric: str | None = typer.Option(
+        None,
+        "--metric",
+        metavar="euclidean|manhattan|chebyshev|minkowski|hamming",
+        help="The distance; default: euclidean.",
+    ),
+    p: float | None = typer.Option(None, "--p", help="The power of --metric minkowski."),
+    weights: list[str] = typer.Option(
+        [],
+        "--weights",
+        metavar="COL=W[,COL=W]|FILE",
+        help="Factors of a column's share in the distance, 1 where none is given; or a file.",
+    ),
+    drop: list[str] = drop_option(),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop", help="Rows of TABLE with missing values."
+    ),
+    user: str = typer.Option("curator", "--user", help="On whose account the spends go."),
+    user_budget: str | None = typer.Option(
+        None, "--user-budget", metavar="EPS", help="The most one user spends at one place."
+    ),
+    key: str | None = typer.Option(
+        None, "--key", help="A name for this request: asking it again returns the same answers."
+    ),
+    fresh: bool = typer.Option(
+        False, "--fresh", help="Draw and pay anew, also for queries answered before."
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Price the batch; ask nothing."),
+    own_rows: bool = typer.Option(
+        False, "--own-rows", help="RECORDS is the table itself, for your own eyes only."
+    ),
+    new_version: str | None = typer.Option(
+        None,
+        "--new-version",
+        metavar="REASON",
+        help="The table has changed since the last answer: spends stay, stored answers go.",
+    ),
+    records_per_person: int | None = typer.Option(
+        None,
+        "--records-per-person",
+        help="How many records one person may have in TABLE; default: 1, then as in the contract.",
+    ),
+    also_released: bool = typer.Option(
+        False, "--also-released", help="TABLE has also left as a release; the guarantee says so."
+    ),
+    no_pad: bool = typer.Option(
+        False, "--no-pad", help="Do not wait for the deadline: timing is then not covered."
+    ),
+    secret: Path | None = typer.Option(
+        None, "--secret", help="The ledger's secret; default: in the owner's own folder."
+    ),
+    note: Path | None = typer.Option(
+        None, "--note", help="Where the ledger's head is noted; default: in the owner's folder."
+    ),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Write row, anomalous and epsilon of all to this .csv file."
+    ),
+    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of CSV files."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of CSV files; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Answer for each of RECORDS whether its place in TABLE is sparse, for a price in epsilon.
+
+    Answers are noisy by design; the ledger keeps what was spent where. Example:
+
+    isinglass ask patients.csv new.csv --beta 50 --r 0.2 --epsilon 0.1 --budget 1
+    --ledger ledger.db --bounds bounds.json
+    """
+    from isinglass.cli import answers, show
+    from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
+    from isinglass.cli.own_files import has_left, same_file
+    from isinglass.cli.question import check_question, listed_modes, refuse_ignored
+    from isinglass.cli.stopping import saying
+    from isinglass.curate.batch import printable
+    from isinglass.curate.curator import Curator
+    from isinglass.curate.epsilon import micro
+    from isinglass.curate.ledger import Ledger
+    from isinglass.errors import BudgetError, CuratorError
+    from isinglass.publish.paths import refuse_targets
+
+    if ledger is None:
+        raise CuratorError("--ledger is missing: every answer is paid for, and noted somewhere")
+    if dry_run:
+        refuse_ignored({"--new-version": new_version, "--key": key, "--out": out})
+    for name, amount in (
+        ("--epsilon", epsilon), ("--budget", budget), ("--user-budget", user_budget)
+    ):  # fmt: skip
+        if amount is not None:
+            micro(amount, name)
+    for name, word in (("--user", user), ("--key", key), ("--new-version", new_version)):
+        if word is not None:
+            printable(name, word)
+    least_k = check_question(mode, k, metric, p, existing=existing)
+    allowed = None if modes is None else listed_modes(modes, mode)
+    if space is not None and (bounds or metric or p or weights):
+        raise CuratorError(
+            "--space brings its scaling and distance; leave --bounds, --metric and --weights out"
+        )
+    if not own_rows and same_file(table, records):
+        raise CuratorError(
+            "RECORDS is the table itself: publishing answers about its own rows would publish the "
+            "rows; pass --own-rows if the answers stay with you"
+        )
+    if out is not None:
+        if out.suffix != ".csv":
+            raise ValueError(f"--out must end in .csv, got {out.name}")
+        refuse_targets({"the answers": out}, [table, records, bounds, space, ledger], force=force)
+    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+    unknown_columns(drop, [table, records], **reading)
+    with show.Bar() as bar:
+        X, names = read_numbers(
+            table, drop=drop, missing=missing, advice="leave those rows out with --missing drop",
+            progress=bar, **reading,
+        )  # fmt: skip
+        queries, asked = read_numbers(
+            records, drop=drop, advice="leave those rows out of it, or complete them",
+            progress=bar, **reading,
+        )  # fmt: skip
+    same_columns(names, asked, table, records)
+    comparing = _space(space, bounds, metric, p, weights, names, table)
+    begun = Ledger.begun(ledger)
+    if budget is None and not begun:
+        raise CuratorError(
+            "--budget must be given when a ledger is first used: the most that is ever spent at "
+            "one place"
+        )
+    released = not also_released and has_left(X, names)
+    if released and not begun:
+        raise CuratorError(f"{LEFT}; pass --also-released, so that every guarantee {SAYS}")
+    stopped = "stopped; what was asked may be paid for: ask again, stored answers come free"
+    with (
+        contextlib.nullcontext() if dry_run else saying(stopped),
+        _ledger(ledger, secret, note, passing=dry_run and not begun) as opened,
+    ):
+        if released and not opened.contract.also_released:
+            raise CuratorError(
+                f"{LEFT}, and the ledger's contract does not say so; `isinglass ledger amend "
+                f"LEDGER --also-released --reason TEXT` makes every guarantee from now on {SAY}"
+            )
+        with Curator(
+            X,
+            beta,
+            r,
+            budget,
+            opened,
+            mode=mode,
+            k=least_k,
+            count_query=not existing,
+            columns=names,
+            user_budget=user_budget,
+            records_per_person=records_per_person,
+            modes=allowed,
+            also_released=also_released or None,
+            new_version=new_version,
+            pad=not no_pad,
+            **comparing,
+        ) as curator:
+            if curator.created and not dry_run:
+                show.say(f"note: {_place(ledger)} is new; its contract is written")
+            promise = curator.guarantee(epsilon)  # nothing may fail once answers are paid for
+            try:
+                if dry_run:
+                    prices = curator.price(queries, epsilon=epsilon, fresh=fresh, user=user)
+                else:
+                    found = curator.ask(queries, epsilon=epsilon, key=key, fresh=fresh, user=user)
+            except BudgetError as refused:
+                if as_json:
+                    show.print_json(answers.refusal_document(refused, dry_run=dry_run))
+                raise
+            late = curator.overruns
+        if late:
+            show.say(
+                "note: the answers were not ready by their deadline and left at the next multiple "
+                "of it; how late they are can depend on the table, so keep this line to yourself"
+            )
+        if dry_run:
+            if as_json:
+                show.print_json(answers.price_document(prices, promise))
+            else:
+                answers.tell_prices(prices, promise)
+            return
+        listed = found if isinstance(found, list) else [found]
+        if out is not None:
+            answers.write(out, listed)
+        if as_json:
+            show.print_json(answers.document(listed))
+        else:
+            answers.tell(listed, out)
+
+
+#: the table has left as a release, and what a guarantee then adds
+LEFT = "rows of TABLE have left as a release, by your register"
+SAY = "say that it covers the answers only"
+SAYS = "says that it covers the answers only"
+
+
+@contextlib.contextmanager
+def _ledger(
+    where: str, secret: Path | None, note: Path | None, *, passing: bool
+) -> Iterator[Ledger]:
+    """The ledger; to price a batch before there is one, a passing one with nothing spent."""
+    from isinglass.curate.ledger import Ledger
+
+    with contextlib.ExitStack() as stack:
+        if passing:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            where, secret, note = str(folder / "ledger"), folder / "secret", folder / "note"
+        yield stack.enter_context(Ledger(where, secret=secret, note=note))
+
+
+def _space(
+    space: Path | None,
+    bounds: Path | None,
+    metric: str | None,
+    p: float | None,
+    weights: Sequence[str],
+    names: Sequence[str],
+    table: Path,
+) -> dict[str, Any]:
+    from isinglass.cli.detect import _weights as weights_for
+    from isinglass.cli.numbers import same_columns
+    from isinglass.curate.space import Space
+
+    if space is not None:
+        declared = Space.load(space)
+        same_columns(declared.columns, names, space, table)
+        return {"space": declared}
+    limits = None
+    if bounds is not None:
+        from isinglass.table.scale import read_bounds
+
+        limits = read_bounds(bounds)
+    factors = weights_for(weights, names, str(table))
+    return {"bounds": limits, "metric": metric, "p": p, "weights": factors}
+
+
+def _place(ledger: str) -> str:
+    """A file by its name; a database without whatever a URL may hold."""
+    return "the ledger" if "://" in ledger else f"the ledger {ledger}"

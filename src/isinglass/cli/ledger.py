@@ -1,0 +1,194 @@
+"""`isinglass ledger`: what was spent, whether the chain is whole, a copy, weaker terms."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from isinglass.curate.ledger import Ledger
+
+app = typer.Typer(
+    name="ledger",
+    help="Look at a curator's ledger: what was spent, and whether every row is still there.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+WHERE = typer.Argument(..., metavar="LEDGER", help="The file, or a postgresql:// URL.")
+SECRET = typer.Option(
+    None, "--secret", help="The ledger's secret; default: in the owner's own folder."
+)
+NOTE = typer.Option(
+    None, "--note", help="Where the ledger's head is noted; default: in the owner's folder."
+)
+JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+
+
+@app.command("show")
+def show(
+    ledger: str = WHERE,
+    head: bool = typer.Option(
+        False, "--head", help="Print the head alone, to be noted somewhere else."
+    ),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Show the contract and what was spent; never what was asked about."""
+    from isinglass.cli.show import print_json
+
+    with _opened(ledger, secret, note) as opened:
+        if head:
+            found = opened.head()
+            if as_json:
+                print_json({"head": found})
+            else:
+                typer.echo(found)
+            return
+        summary = opened.summary()
+    if as_json:
+        print_json(summary)
+        return
+    _print(summary)
+
+
+@app.command("verify")
+def verify(
+    ledger: str = WHERE,
+    head: str | None = typer.Option(
+        None, "--head", metavar="SEQ:HASH", help="A head noted earlier: it must be in the chain."
+    ),
+    accept: bool = typer.Option(
+        False, "--accept", help="If the chain is whole, note its head here anew."
+    ),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Check every row against the chain; exit 1 when one was edited, dropped or moved."""
+    from isinglass.cli.show import print_json, say
+    from isinglass.errors import LedgerError
+
+    with _opened(ledger, secret, note, check=False) as opened:
+        found = opened.verify(head=head)
+        # A head that was given and is not there is no matter of what is noted here.
+        if accept and (head is None or found.problems == opened.verify().problems):
+            with contextlib.suppress(LedgerError):  # what is wrong is told below
+                opened.accept()
+            found = opened.verify(head=head)
+    if as_json:
+        print_json({"entries": found.entries, "head": found.head, "problems": list(found.problems)})
+    elif found.problems:
+        for problem in found.problems:
+            say(f"isinglass: {problem}")
+    else:
+        typer.echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command("backup")
+def backup(
+    ledger: str = WHERE,
+    out: Path = typer.Argument(..., metavar="OUT", help="A new SQLite file."),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Copy a ledger whole while it is in use; copying its file by hand may miss the last rows."""
+    from isinglass.cli.show import print_json
+
+    with _opened(ledger, secret, note) as opened:
+        opened.backup(out)
+        head = opened.head()
+    if as_json:
+        print_json({"copy": str(out), "head": head})
+        return
+    typer.echo(f"copy     {out}  (keep it as closed as the ledger itself: it holds the same)")
+    typer.echo(f"head     {head}")
+
+
+@app.command("amend")
+def amend(
+    ledger: str = WHERE,
+    reason: str = typer.Option(..., "--reason", help="Why; it stays in the ledger."),
+    budget: str | None = typer.Option(
+        None, "--budget", metavar="EPS", help="The most ever spent at one place from now on."
+    ),
+    records_per_person: int | None = typer.Option(
+        None, "--records-per-person", help="How many records one person may have in the table."
+    ),
+    also_released: bool = typer.Option(
+        False, "--also-released", help="The table has also left as a release."
+    ),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Weaken the contract for everybody in the table from now on, noted with its reason."""
+    from isinglass.cli.show import print_json
+    from isinglass.cli.stopping import saying
+    from isinglass.curate.epsilon import micro, text
+    from isinglass.errors import CuratorError
+
+    cap = None if budget is None else micro(budget, "--budget")
+    if cap is None and records_per_person is None and not also_released:
+        raise CuratorError(
+            "say what to amend: --budget, --records-per-person or --also-released; no other term "
+            "of a contract can be changed"
+        )
+    with (
+        saying("stopped; `isinglass ledger show` says whether the amendment was written"),
+        _opened(ledger, secret, note) as opened,
+    ):
+        if cap is not None and cap <= (now := opened.contract.cap):
+            raise CuratorError(f"--budget must be above {text(now)}, as it is, got {text(cap)}")
+        opened.amend(
+            reason=reason, cap=cap, records_per_person=records_per_person,
+            also_released=also_released or None,
+        )  # fmt: skip
+        summary = opened.summary()
+    terms = {"contract": summary["contract"], "head": summary["head"]}
+    if as_json:
+        print_json(terms)
+    else:
+        _print(terms)
+
+
+@contextlib.contextmanager
+def _opened(where: str, secret: Path | None, note: Path | None, **how: Any) -> Iterator[Ledger]:
+    from isinglass.curate.ledger import Ledger
+
+    with Ledger(where, secret=secret, note=note, create=False, **how) as ledger:
+        yield ledger
+
+
+def _print(facts: dict[str, Any]) -> None:
+    lines = list(_lines(facts))
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        typer.echo(f"{name.ljust(width)}  {value}")
+
+
+def _lines(facts: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            yield from _lines(value, f"{before}{name} ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for item in value:  # an amendment or a version: a line each
+                parts = [f"{word} {_said(v)}" for word, v in item.items() if v is not None]
+                yield f"{before}{name}", "; ".join(parts)
+        elif value is not None and value != []:
+            yield f"{before}{name}", _said(value)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

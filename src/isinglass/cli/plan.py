@@ -1,0 +1,290 @@
+"""`isinglass plan`: beta, r and epsilon, chosen on public or past records before any query."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from isinglass.cli.numbers import drop_option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isinglass.curate.choose import Chosen
+    from isinglass.curate.plan import Plan
+    from isinglass.curate.space import Space
+
+
+def plan(
+    public: Path = typer.Argument(
+        ..., metavar="PUBLIC", help="Public or past records, never the private table."
+    ),
+    outlier_fraction: str | None = typer.Option(
+        None, "--outlier-fraction", metavar="SHARE", help="The share of PUBLIC to call anomalies."
+    ),
+    label: str | None = typer.Option(
+        None, "--label", metavar="COL", help="A column of 0 and 1: choose r by it instead."
+    ),
+    beta: float | None = typer.Option(
+        None, "--beta", help="Records within r that an anomaly may have; default: a two-hundredth."
+    ),
+    r: float | None = typer.Option(None, "--r", help="The radius, where it is known already."),
+    target_recall: float | None = typer.Option(
+        None, "--target-recall", help="The share of anomalies to find; default: 0.9."
+    ),
+    epsilon: str | None = typer.Option(
+        None, "--epsilon", metavar="EPS", help="The price of an answer, where it is known already."
+    ),
+    budget: str = typer.Option(
+        "1", "--budget", metavar="EPS", help="The most ever spent at one place."
+    ),
+    mode: str = typer.Option(
+        "sparse", "--mode", metavar="sparse|sensitive|dp", help="The question and its guarantee."
+    ),
+    k: int | None = typer.Option(None, "--k", help="Of --mode sensitive; default: 1."),
+    queries: Path | None = typer.Option(
+        None, "--queries", help="Records to be asked about: how many fit under the budget?"
+    ),
+    scale: str | None = typer.Option(
+        None,
+        "--scale",
+        metavar="percentiles|range|deviation",
+        help="Fit the columns' units on PUBLIC.",
+    ),
+    components: int | None = typer.Option(
+        None, "--components", help="Compare by so many principal components of PUBLIC."
+    ),
+    bounds: Path | None = typer.Option(
+        None, "--bounds", help="Public bounds to scale by: lines of column,low,high, or JSON."
+    ),
+    metric: str = typer.Option(
+        "euclidean",
+        "--metric",
+        metavar="euclidean|manhattan|chebyshev|minkowski|hamming",
+        help="The distance.",
+    ),
+    p: float | None = typer.Option(None, "--p", help="The power of --metric minkowski."),
+    space: Path | None = typer.Option(
+        None, "--space", help="Write scaling and distance here, for `isinglass ask --space`."
+    ),
+    drop: list[str] = drop_option(),
+    missing: str = typer.Option(
+        "error", "--missing", metavar="error|drop", help="Rows of PUBLIC with missing values."
+    ),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Write the plan: .html, .png, .svg or .json."
+    ),
+    force: bool = typer.Option(False, "--force", help="Replace an existing OUT or --space file."),
+    encoding: str = typer.Option("utf8", "--encoding", help="Of CSV files."),
+    delimiter: str | None = typer.Option(None, "--delimiter", help="Of CSV files; else guessed."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Choose beta, r and epsilon on PUBLIC: what would be found, and how many queries that buys.
+
+    Nothing is asked and nothing is spent. Example:
+
+    isinglass plan last-year.csv --outlier-fraction 0.01 --scale percentiles --space space.json
+    """
+    from isinglass.cli import show
+    from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
+    from isinglass.cli.question import check_question
+    from isinglass.curate.plan import plan as planned
+    from isinglass.publish.paths import refuse_targets
+
+    least_k = check_question(mode, k, metric, p)
+    _check(outlier_fraction, label, r, beta, target_recall, epsilon)
+    _check_space(scale, components, bounds, space)
+    targets = {name: path for name, path in (("the plan", out), ("the space", space)) if path}
+    if out is not None and out.suffix not in (".html", ".png", ".svg", ".json"):
+        raise ValueError(f"--out must end in .html, .png, .svg or .json, got {out.name}")
+    refuse_targets(targets, [public, queries, bounds], force=force)
+    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+    files = [public] if queries is None else [public, queries]
+    unknown_columns(drop, files, **reading)
+    left_out = [*drop] if label is None else [*drop, label]
+    with show.Bar() as bar:
+        X, names = read_numbers(
+            public, drop=left_out, missing=missing,
+            advice="leave those rows out with --missing drop", progress=bar, **reading,
+        )  # fmt: skip
+        labels = None if label is None else _labels(public, label, len(X), reading)
+        asked = None
+        if queries is not None:
+            asked, theirs = read_numbers(
+                queries, drop=left_out, advice="leave those rows out of it, or complete them",
+                progress=bar, **reading,
+            )  # fmt: skip
+            same_columns(names, theirs, public, queries)
+    declared = _space(X, names, scale, components, bounds, metric, p)
+    chosen = None
+    if r is None:
+        from isinglass.curate.choose import choose_beta_r
+
+        chosen = choose_beta_r(
+            X, outlier_fraction=outlier_fraction, labels=labels, beta=beta, space=declared
+        )
+        beta, r = chosen.beta, chosen.r
+    if target_recall is None and epsilon is None:
+        target_recall = 0.9
+    found = planned(
+        budget=budget,
+        epsilon=epsilon,
+        target_recall=target_recall,
+        table=X,
+        labels=labels,
+        beta=beta,
+        r=r,
+        mode=mode,
+        k=least_k,
+        queries=asked,
+        space=declared,
+    )
+    if out is not None:
+        found.save(out)
+    if space is not None:
+        declared.save(space)
+    if as_json:
+        show.print_json(found.to_json())
+        return
+    _tell(found, chosen, space, out)
+    if found.chosen.queries_here:
+        as_planned = _same_space(space, bounds, metric, p, drop)
+        typer.echo(f"then     {_command(found, budget, as_planned)}")
+
+
+def _check(
+    outlier_fraction: str | None,
+    label: str | None,
+    r: float | None,
+    beta: float | None,
+    target_recall: float | None,
+    epsilon: str | None,
+) -> None:
+    from isinglass.errors import CuratorError
+
+    if r is None and (outlier_fraction is None) == (label is None):
+        raise CuratorError(
+            "say how r is to be chosen: by --outlier-fraction or by --label, or give --beta and --r"
+        )
+    if r is not None and (beta is None or outlier_fraction is not None):
+        raise CuratorError("--r goes with --beta, and leaves nothing for --outlier-fraction")
+    if target_recall is not None and epsilon is not None:
+        raise CuratorError("--target-recall finds the epsilon; leave one of the two out")
+
+
+def _check_space(
+    scale: str | None, components: int | None, bounds: Path | None, space: Path | None
+) -> None:
+    from isinglass.errors import CuratorError
+
+    if scale not in (None, "percentiles", "range", "deviation"):
+        raise CuratorError(f"--scale must be percentiles, range or deviation, got {scale}")
+    if scale is None and components is None:
+        return
+    option = "--components" if scale is None else "--scale"
+    if bounds is not None:
+        raise CuratorError(f"--bounds says how columns are scaled; leave {option} out")
+    if space is None:
+        raise CuratorError(
+            f"{option} is fitted on PUBLIC, and `isinglass ask` must be given the same: name a "
+            "file for it with --space"
+        )
+
+
+def _labels(table: Path, label: str, n_rows: int, reading: dict[str, Any]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    from isinglass.errors import TableError
+    from isinglass.table.prepare import plain_numbers
+    from isinglass.table.read import open_table
+
+    opened = open_table(table, **reading)
+    if label not in opened.schema.names:
+        raise TableError(f"{table} has no column named {label}")
+    parts = [plain_numbers(batch.column(0)) for batch in opened.batches([label])]
+    found = np.concatenate(parts)
+    if len(found) != n_rows or not np.isin(found, (0, 1)).all():
+        raise TableError(
+            f"column {label} of {table} must be 0 or 1 in every row; --missing drop does not go "
+            "with --label"
+        )
+    return np.asarray(found == 1)
+
+
+def _space(
+    X: NDArray[np.float64],
+    names: tuple[str, ...],
+    scale: Any,
+    components: int | None,
+    bounds: Path | None,
+    metric: str,
+    p: float | None,
+) -> Space:
+    from isinglass.curate.space import Space
+
+    if scale is not None or components is not None:
+        return Space.fitted(
+            X, public=True, columns=names, scale=scale, n_components=components,
+            metric=metric, p=p,
+        )  # fmt: skip
+    if bounds is None:
+        return Space.declare(names, metric=metric, p=p)
+    from isinglass.table.scale import read_bounds
+
+    return Space.declare(names, bounds=read_bounds(bounds), metric=metric, p=p)
+
+
+def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
+    from isinglass.curate.epsilon import text
+    from isinglass.curate.expected import SHARES
+
+    if chosen is not None:
+        typer.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
+    rows: list[tuple[str, ...]] = [("epsilon", *SHARES, "queries at one place", "")]
+    rows += [
+        (text(point.micro), *map(_share, point.shares.values()), f"{point.queries_here:,}",
+         "<-" if point.micro == found.chosen.micro else "")
+        for point in found.frontier
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(w.rjust(n) for w, n in zip(row, widths, strict=True)).rstrip())
+    typer.echo("")
+    typer.echo(found.sentence)
+    if space is not None:
+        typer.echo(f"space    {space}")
+    if out is not None:
+        typer.echo(f"plan     {out}")
+
+
+def _command(found: Plan, budget: str, space: list[str]) -> str:
+    """The line that asks as planned."""
+    from isinglass.curate.epsilon import text
+
+    words = ["--beta", str(found.beta), "--r", repr(found.r), "--epsilon", text(found.chosen.micro)]
+    if found.mode != "sparse":
+        words += ["--mode", found.mode]
+    if found.k is not None:
+        words += ["--k", str(found.k)]
+    words += ["--budget", budget, *space, "--ledger", "FILE"]
+    return shlex.join(["isinglass", "ask", "TABLE", "RECORDS", *words])
+
+
+def _same_space(
+    space: Path | None, bounds: Path | None, metric: str, p: float | None, drop: list[str]
+) -> list[str]:
+    """The options of `ask` that bring the space of the plan."""
+    words = [word for column in drop for word in ("--drop", column)]
+    if space is not None:
+        return [*words, "--space", str(space)]
+    words += [] if bounds is None else ["--bounds", str(bounds)]
+    words += [] if metric == "euclidean" else ["--metric", metric]
+    return words + ([] if p is None else ["--p", repr(p)])
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"

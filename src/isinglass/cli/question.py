@@ -1,0 +1,51 @@
+"""What `ask` and `plan` ask alike: settings checked before any file is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MODES = ("sparse", "sensitive", "dp")
+
+
+def check_question(
+    mode: str, k: int | None, metric: str | None, p: float | None, *, existing: bool = False
+) -> int:
+    """Refuse a setting that would be ignored; the k to ask with."""
+    from isinglass.errors import CuratorError
+
+    if mode not in MODES:
+        raise CuratorError(f"--mode must be sparse, sensitive or dp, got {mode}")
+    if k is not None and mode != "sensitive":
+        raise CuratorError(f"--k is of --mode sensitive; leave it out of --mode {mode}")
+    if existing and mode != "sparse":
+        raise CuratorError(
+            f"--existing is of --mode sparse; --mode {mode} looks for the record itself"
+        )
+    if p is None and metric == "minkowski":
+        raise CuratorError("--metric minkowski needs its power, --p")
+    if p is not None and metric != "minkowski":
+        raise CuratorError("--p is the power of --metric minkowski; leave it out of others")
+    return 1 if k is None else k
+
+
+def refuse_ignored(given: dict[str, Any]) -> None:
+    """Refuse what a dry run would not do."""
+    from isinglass.errors import CuratorError
+
+    if ignored := [name for name, value in given.items() if value is not None]:
+        raise CuratorError(
+            f"--dry-run asks and writes nothing; leave {' and '.join(ignored)} for when you ask"
+        )
+
+
+def listed_modes(given: str, mode: str) -> list[str]:
+    """The modes that a contract is to allow."""
+    from isinglass.errors import CuratorError
+
+    listed = [part.strip() for part in given.split(",")]
+    if mode not in listed or not set(listed) <= set(MODES):
+        raise CuratorError(
+            f"--modes must list some of sparse, sensitive and dp, and --mode {mode} among them, "
+            f"got {given}"
+        )
+    return listed

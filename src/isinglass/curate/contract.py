@@ -1,0 +1,224 @@
+"""What the first use of a ledger fixes for all later ones."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from isinglass.curate.epsilon import MOST, text
+from isinglass.curate.query import Query
+from isinglass.errors import LedgerError
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """The terms under which spends of one ledger may be added up.
+
+    Prices only add up in one space, so columns, scaling and metric are fixed; what all answers
+    together promise is as weak as the weakest query, so for sensitive privacy the least k, the
+    largest beta and the least r are too. A question whose own `rule` says which records are
+    sensitive cannot be compared with others: it is then the only sensitive one, at one beta and
+    r. `cap` and `user_cap` are millionths of epsilon for one place.
+    """
+
+    cap: int
+    modes: tuple[str, ...]
+    columns: tuple[str, ...]
+    metric: dict[str, Any]
+    scaling: dict[str, Any] | None = None
+    unit: str = "record"
+    records_per_person: int = 1
+    user_cap: int | None = None
+    k_min: int | None = None
+    beta_max: int | None = None
+    r_min: float | None = None
+    rule: str | None = None
+    also_released: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As the ledger keeps it."""
+        return asdict(self) | {"modes": list(self.modes), "columns": list(self.columns)}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Contract:
+        """As the ledger kept it."""
+        lists = {name: tuple(facts[name]) for name in ("modes", "columns")}
+        return cls(**(facts | lists))
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether it allows questions that promise something to sensitive records only."""
+        return (
+            self.beta_max is not None
+            and self.r_min is not None
+            and ((self.k_min is None) != (self.rule is None))
+        )
+
+    def refuse_unsound(self) -> None:
+        """Refuse terms that no ledger may begin with."""
+        refuse_cap("cap", self.cap)
+        if self.user_cap is not None:
+            refuse_cap("user_cap", self.user_cap)
+        _refuse_part("records_per_person", self.records_per_person)
+        terms = (self.k_min, self.beta_max, self.r_min, self.rule)
+        if any(term is not None for term in terms) and not self.sensitive:
+            raise ValueError("k_min, beta_max and r_min must be given together")
+        for name in self.modes:
+            if known_sensitive(name) and (not self.sensitive or self.rule not in (None, name)):
+                raise ValueError(
+                    f"modes may allow {name} only where the ledger's first use is sensitive, whose "
+                    f"k, beta and r the contract then fixes, got {', '.join(self.modes)}"
+                )
+
+    def amended(
+        self,
+        *,
+        cap: int | None = None,
+        records_per_person: int | None = None,
+        also_released: bool | None = None,
+    ) -> Contract:
+        """Weaker terms: a larger budget, more records of a person, a release beside the answers."""
+        changes: dict[str, Any] = {}
+        if cap is not None:
+            refuse_cap("cap", cap, above=self.cap)
+            changes["cap"] = cap
+        if records_per_person is not None:
+            _refuse_part("records_per_person", records_per_person, above=self.records_per_person)
+            changes["records_per_person"] = records_per_person
+        if also_released is not None:
+            if also_released is not True or self.also_released:
+                raise ValueError(
+                    "also_released can only become True where it was False, "
+                    f"got {also_released} where it was {self.also_released}"
+                )
+            changes["also_released"] = True
+        if not changes:
+            raise ValueError("cap, records_per_person or also_released must be given, got none")
+        return replace(self, **changes)
+
+    def refuse_query(self, query: Query) -> None:
+        """Refuse a query outside these terms: spends only add up to the promise within them."""
+        if query.mode not in self.modes:
+            self._refuse_modes((query.mode,))
+        if query.sensitive or known_sensitive(query.mode):
+            rule = query.mode if query.k is None else None
+            self._refuse_weaker(query.k, query.beta, query.r, rule)
+
+    def refuse(self, asked: Contract) -> None:
+        """Refuse terms that differ from these, or are weaker; say which and what to do.
+
+        Fewer modes are no difference, and neither are stricter terms of sensitive privacy. Terms
+        are made weaker by an entry of its own, never by asking.
+        """
+        for clause, named in _CLAUSES.items():
+            if getattr(asked, clause) != getattr(self, clause):
+                raise LedgerError(
+                    f"the ledger's contract fixes another {named}; ask as it says, or open a "
+                    "ledger for a table that shares no people with this one"
+                )
+        self._refuse_amendable(asked)
+        if asked.user_cap != self.user_cap:
+            ours = "none" if self.user_cap is None else text(self.user_cap)
+            raise LedgerError(f"the ledger's contract fixes another budget for a user: {ours}")
+        self._refuse_modes(asked.modes)
+        if asked.beta_max is not None:
+            self._refuse_weaker(asked.k_min, asked.beta_max, asked.r_min, asked.rule)
+
+    def _refuse_amendable(self, asked: Contract) -> None:
+        if asked.cap != self.cap:
+            raise LedgerError(
+                f"the ledger's contract fixes a budget of {text(self.cap)} a place, got "
+                f"{text(asked.cap)}" + _hint(asked.cap > self.cap, f"budget {text(asked.cap)}")
+            )
+        ours, theirs = self.records_per_person, asked.records_per_person
+        if theirs != ours:
+            raise LedgerError(
+                f"the ledger's contract says {ours} record{'s' * (ours > 1)} per person, got "
+                f"{theirs}" + _hint(theirs > ours, f"records-per-person {theirs}")
+            )
+        if asked.also_released != self.also_released:
+            no = "" if self.also_released else "not "
+            raise LedgerError(
+                f"the ledger's contract says that the table has {no}left as a release"
+                + _hint(asked.also_released, "also-released")
+            )
+
+    def _refuse_modes(self, asked: tuple[str, ...]) -> None:
+        if new := sorted(set(asked) - set(self.modes)):
+            raise LedgerError(
+                f"the ledger's contract does not allow mode {', '.join(new)}, only "
+                f"{', '.join(self.modes)}"
+            )
+
+    def _refuse_weaker(
+        self, k: int | None, beta: int | None, r: float | None, rule: str | None
+    ) -> None:
+        """Sensitive privacy covers records with many neighbours: more of them for a larger k."""
+        if not self.sensitive:
+            raise LedgerError(
+                "the ledger's contract allows no sensitive question: its first use fixed no k, "
+                "beta and r of sensitive privacy, and promises every record the same"
+            )
+        if rule != self.rule or (rule and (beta, r) != (self.beta_max, self.r_min)):
+            by = f"k at least {self.k_min}" if self.rule is None else f"the rule of {self.rule}"
+            raise LedgerError(
+                f"the ledger's contract promises sensitive privacy by {by}, beta "
+                f"{self.beta_max} and r {self.r_min}, and the question has another rule"
+            )
+        for name, side, ours, theirs in (
+            ("k", "at least", self.k_min, k),
+            ("beta", "at most", self.beta_max, beta),
+            ("r", "at least", self.r_min, r),
+        ):
+            if ours is None or theirs is None:
+                continue
+            if theirs > ours if side == "at most" else theirs < ours:
+                raise LedgerError(
+                    f"the ledger's contract promises sensitive privacy with {name} {side} {ours}, "
+                    f"got {theirs}, which protects fewer records"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a signature stands for: a table, by its HMAC under the ledger's secret.
+
+    `first` says whether it wrote the contract.
+    """
+
+    first: bool
+    table: str
+
+
+def known_sensitive(mode: str) -> bool:
+    """Whether a mode's very name says that it is sensitive."""
+    return mode == "sensitive" or mode.startswith("compiled ")
+
+
+def refuse_cap(name: str, cap: int, *, above: int = 0) -> None:
+    """A budget is a whole number of millionths."""
+    if type(cap) is not int or not above < cap <= MOST:
+        raise ValueError(
+            f"{name} must be a whole number of millionths of epsilon above {above} and at most "
+            f"{MOST}, got {cap}"
+        )
+
+
+def _refuse_part(name: str, value: int, *, above: int = 0) -> None:
+    if type(value) is not int or value <= above:
+        raise ValueError(f"{name} must be a whole number > {above}, got {value}")
+
+
+def _hint(weaker: bool, option: str) -> str:
+    """What to do about terms that differ."""
+    if not weaker:
+        return "; ask as it says"
+    return f"; `isinglass ledger amend LEDGER --{option} --reason TEXT` makes the promise weaker"
+
+
+_CLAUSES = {
+    "columns": "list of columns, or order of them",
+    "metric": "distance",
+    "scaling": "scaling of the columns",
+    "unit": "unit of privacy",
+}

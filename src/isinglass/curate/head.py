@@ -1,0 +1,165 @@
+"""What a ledger keeps in a second place: its secret, and the head of its chain as last seen."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from isinglass.errors import LedgerError
+from isinglass.register import _home as home
+from isinglass.table.write import sync
+
+_SLOT = struct.Struct("<8sq32s")
+_WIDTH = _SLOT.size + 32
+_MARK = b"isinhead"
+_SLOTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a chain: its number and its seal."""
+
+    seq: int
+    hash: bytes
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash.hex()}"
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """As `str` wrote it."""
+        seq, _, seal = text.strip().partition(":")
+        try:
+            head = cls(int(seq), bytes.fromhex(seal))
+        except ValueError:
+            head = cls(0, b"")
+        if head.seq < 1 or len(head.hash) != 32:
+            raise ValueError(f"head must be a number, a colon and 64 hex digits, got {text!r}")
+        return head
+
+
+def kept(name: str, ending: str) -> Path:
+    """Where this machine keeps what belongs to the ledger called `name`."""
+    return home() / "ledgers" / f"{name}.{ending}"
+
+
+def new_secret(path: Path) -> bytes:
+    """Draw a ledger's secret and write it, durably, before anything is sealed with it."""
+    secret = secrets.token_bytes(32)
+    with _told(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(secret)
+            file.flush()
+            os.fsync(file.fileno())
+        sync(path.parent)
+    return secret
+
+
+def read_secret(path: Path) -> bytes:
+    """The secret of a ledger that is in use."""
+    with _told(path):
+        if not path.exists():
+            raise LedgerError(
+                f"the ledger's secret is not at {path}; it was written where the ledger was first "
+                "used: copy it from there, or name the file"
+            )
+        secret = path.read_bytes()
+    if len(secret) != 32:
+        raise LedgerError(f"{path} is not a ledger's secret, or is damaged")
+    return secret
+
+
+class Note:
+    """A file with a few slots, written in turn, each a head that the ledger had.
+
+    Noting is one short write, not synchronized: after a loss of power the note may be a little
+    old, never newer than the ledger, which was on the disk before. So every whole slot must be in
+    the chain: one that is not was noted by another copy of the ledger. Several processes may
+    write to it: one that is late overwrites a slot, and the newest but one is still there.
+    """
+
+    def __init__(self, path: Path, secret: bytes) -> None:
+        self.path, self._secret = path, secret
+        self._handle: int | None = None
+        self._turn = secrets.randbelow(_SLOTS)
+
+    def heads(self) -> list[Head] | None:
+        """The heads noted last; None where nothing is noted, empty where it cannot be read."""
+        with _told(self.path):
+            try:
+                return list(self._slots(os.pread(self._file(), _SLOTS * _WIDTH, 0)))
+            except FileNotFoundError:
+                return None
+
+    def write(self, head: Head) -> None:
+        """Note a head."""
+        self._turn = (self._turn + 1) % _SLOTS
+        slot = self._slot(head)
+        with _told(self.path):
+            try:
+                os.pwrite(self._file(), slot, self._turn * _WIDTH)
+            except FileNotFoundError:
+                # Whole from the start: a note that cannot be read is refused later.
+                with self._new(slot) as new, contextlib.suppress(FileExistsError):
+                    os.link(new, self.path)
+                os.pwrite(self._file(), slot, self._turn * _WIDTH)
+
+    def renew(self, head: Head) -> None:
+        """Note a head in the place of all others."""
+        with _told(self.path), self._new(self._slot(head)) as new:
+            os.replace(new, self.path)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def _file(self) -> int:
+        if self._handle is None:
+            self._handle = os.open(self.path, os.O_RDWR)
+        return self._handle
+
+    @contextlib.contextmanager
+    def _new(self, slot: bytes) -> Iterator[Path]:
+        """A file beside the note, with one slot, on the disk; gone at the end of the block."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        try:
+            handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(bytes(self._turn * _WIDTH) + slot)
+                file.flush()
+                os.fsync(handle)
+            yield new
+            sync(self.path.parent)
+        finally:
+            new.unlink(missing_ok=True)
+
+    def _slot(self, head: Head) -> bytes:
+        data = _SLOT.pack(_MARK, head.seq, head.hash)
+        return data + hmac.digest(self._secret, data, "sha256")
+
+    def _slots(self, data: bytes) -> Iterator[Head]:
+        for at in range(0, len(data) - _WIDTH + 1, _WIDTH):
+            facts, check = data[at : at + _SLOT.size], data[at + _SLOT.size : at + _WIDTH]
+            if hmac.compare_digest(hmac.digest(self._secret, facts, "sha256"), check):
+                _, seq, seal = _SLOT.unpack(facts)
+                yield Head(seq, seal)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be used: {error.strerror}") from None

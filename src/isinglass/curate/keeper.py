@@ -1,0 +1,244 @@
+"""The one way into a ledger: locked, caught up with everybody else's entries, head noted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from isinglass.curate.books import Books
+from isinglass.curate.chain import Entry, intact
+from isinglass.curate.database import connect
+from isinglass.curate.head import Head, Note, kept, new_secret, read_secret
+from isinglass.curate.store import PIECE, Nothing
+from isinglass.errors import LedgerError
+
+
+class Keeper:
+    """Holds a ledger's database, secret, noted head and books together.
+
+    The books are a copy in memory; what decides is the database, so they are brought up to date
+    under its lock before anything is decided, and changed only after a commit.
+    """
+
+    def __init__(
+        self, where: str | Path, *, secret: Path | None, note: Path | None, create: bool
+    ) -> None:
+        self._where, self._secret_path, self._note_path = where, secret, note
+        self._lock, self._process = threading.RLock(), os.getpid()
+        self._books: Books | None = None
+        self._added: list[Entry] = []
+        self._name = ""
+        self._noted = False
+        self._busy: weakref.ref[_Turn] | None = None
+        self._new_secret: Path | None = None
+        self.secret = b""
+        self.note: Note | None = None
+        self.db = connect(where)
+        if not create and isinstance(self.db, Nothing):
+            raise LedgerError(f"there is no ledger at {self.db.name}")
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """One thread at a time, in the process that opened the database."""
+        self._refuse_fork()
+        with self._lock:
+            self._look()
+            yield
+
+    def _look(self, *, make: bool = False) -> None:
+        """A ledger is made by its first signature, perhaps another process's."""
+        if isinstance(self.db, Nothing):
+            self.db = connect(self._where, make=make)
+
+    def _refuse_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise LedgerError("a ledger cannot be carried over a fork; open it again")
+
+    @contextlib.contextmanager
+    def writing(self, *, make: bool = False) -> Iterator[Books | None]:
+        """The ledger's one lock, with the books brought up to date; None before the first entry.
+
+        Entries that the block adds are committed when it ends well. Only then do they enter the
+        books: were the commit to fail, or to succeed unheard, the database would decide. With
+        `make` the ledger is made if it is not there, and taken away again if the block fails.
+        """
+        self._refuse_fork()
+        with self._lock:
+            if self._busy is not None and self._busy() is not None:
+                raise LedgerError("a ledger cannot be asked by what it is drawing an answer from")
+            turn, kept = _Turn(), False
+            try:
+                self._busy = weakref.ref(turn)  # over with this frame, however it is left
+                self._added, self._new_secret = [], None
+                self._look(make=make)
+                self.db.begin()
+                yield self.books()
+                kept = True  # from here on only the database can tell
+                self.db.commit()
+            except BaseException:
+                self.db.rollback()
+                if make and not kept:
+                    self._unmake()
+                raise
+            finally:
+                # Once more, and again: an interrupt may come before any line of these.
+                try:
+                    self.db.rollback()
+                finally:
+                    self.db.rollback()
+                    self._busy = None
+            if self._books is None:
+                return
+            if self._added:
+                self._changed(self._books.apply, self._added)
+            if self.note is not None and (self._added or not self._noted):
+                self.note.write(Head(self._books.seq, self._books.hash))
+                self._noted = True
+
+    @property
+    def known(self) -> Books | None:
+        """The books as they are in memory."""
+        return self._books
+
+    def books(self) -> Books | None:
+        """The books with every entry taken in, its chain checked; None while there is none."""
+        if self._books is None or not self._books.seq:
+            if not self.unlocked():
+                return None
+            self._books = Books(self.secret)
+        books = self._books
+        while True:
+            # The last known entry comes along: were it gone, this would be an older copy.
+            entries = self.db.since(max(1, books.seq))
+            if books.seq and (not entries or entries[0].hash != books.hash):
+                raise LedgerError(
+                    f"{self.db.name} no longer holds entry {books.seq}: it was put back to an "
+                    "older copy, or edited, while it was open"
+                )
+            if new := entries[1:] if books.seq else entries:
+                self._changed(books.take, new)
+            if len(entries) < PIECE:
+                return books
+
+    def _changed(self, change: Callable[[list[Entry]], None], entries: list[Entry]) -> None:
+        """Books that were interrupted while they changed are thrown away and read in again."""
+        try:
+            change(entries)
+        except BaseException:
+            self._books = None
+            raise
+
+    def begin(self) -> Books:
+        """A name and a secret for a ledger without entries."""
+        name = secrets.token_hex(16)
+        path = self._secret_path or kept(name, "secret")
+        if path.exists():
+            self.secret = read_secret(path)
+        else:
+            self._new_secret = path
+            self.secret = new_secret(path)
+        self.note = Note(self._note_path or kept(name, "head"), self.secret)
+        if self.note.heads() is not None:
+            raise LedgerError(
+                f"{self.db.name} is empty, but a head is noted in {self.note.path}: put the "
+                "ledger back that it belongs to"
+            )
+        self._books = Books(self.secret)
+        self._books.ledger = name
+        return self._books
+
+    def _unmake(self) -> None:
+        """Leave no file behind where a first use was refused."""
+        if self._new_secret is not None:
+            with contextlib.suppress(OSError):
+                self._new_secret.unlink(missing_ok=True)
+            self._new_secret = self._books = self.note = None
+        if self.db.made:
+            self.db.discard()
+            self.db = Nothing(self.db.name)
+
+    def add(self, rows: Sequence[Entry]) -> None:
+        """Write entries at the end of the chain; inside `writing` only, and once."""
+        assert self._books is not None
+        self._added = self._books.sealed(rows)
+        self.db.add(self._added)
+
+    def refuse_old(self) -> None:
+        """Refuse a ledger without a head that was noted: an old copy, another one, or cut short."""
+        # The note first: what is noted later is in the ledger then.
+        heads, doubt = self.noted()
+        if doubt is not None:
+            raise LedgerError(doubt)
+        for head in sorted(heads, key=lambda head: -head.seq):
+            entry = self.db.entry(head.seq)
+            if entry is None or entry.hash != head.hash:
+                raise LedgerError(
+                    f"{self.db.name} does not hold entry {head.seq} as it was noted: it is an old "
+                    "copy, its end was cut off, or a copy of it was used on its own; put the "
+                    "newest back, a SQLite file together with the -wal and -shm beside it"
+                )
+
+    def noted(self) -> tuple[list[Head], str | None]:
+        """The heads that are noted here, and what is wrong with the note itself."""
+        if not self.unlocked() or self.note is None:
+            return [], None
+        heads, last = self.note.heads(), self.db.last()
+        if heads is None and last is not None and last.seq > 1:
+            return [], f"no head of {self.db.name} is noted at {self.note.path}, {_ACCEPT}"
+        if heads is not None and not heads:
+            return [], f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
+        return heads or [], None
+
+    def note_anew(self) -> None:
+        """Note the present head alone, in the place of a note that is gone or damaged."""
+        with self.writing() as books:
+            if books is not None and self.note is not None:
+                self.note.renew(Head(books.seq, books.hash))
+
+    def answers(self, rows: Sequence[Entry]) -> dict[bytes, int | None]:
+        """What entries that were looked up answer to which query, once they are seen to be ours."""
+        for row in rows:
+            if not intact(self.secret, row):
+                raise LedgerError(f"entry {row.seq} of the ledger was edited")
+        return {row.query: row.anomalous for row in rows if row.query is not None}
+
+    def close(self) -> None:
+        """Let go of the database and the note."""
+        with self._lock:
+            self.db.close()
+            if self.note is not None:
+                self.note.close()
+
+    def unlocked(self) -> bool:
+        """Find the secret and the note of a ledger that has entries; False if it has none."""
+        first = self.db.entry(1)
+        if first is None and self.db.last() is None:
+            return False
+        try:
+            name = str(json.loads(first.facts or "")["ledger"]) if first is not None else ""
+            int(name, 16)  # it becomes part of a path
+        except (ValueError, LookupError, TypeError):
+            raise LedgerError(
+                f"{self.db.name} does not begin with its contract: entry 1 is missing or edited"
+            ) from None
+        if name != self._name:
+            self._name = name
+            self.secret = read_secret(self._secret_path or kept(name, "secret"))
+            self.note = Note(self._note_path or kept(name, "head"), self.secret)
+        return True
+
+
+class _Turn:
+    """Whose turn it is to write."""
+
+
+_ACCEPT = (
+    "so that an old copy could not be told from it; where you know that it is the newest, "
+    "`isinglass ledger verify LEDGER --accept` checks it and notes its head"
+)

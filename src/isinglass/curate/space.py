@@ -1,0 +1,255 @@
+"""The space records are compared in: columns, scaling, projection and distance, all declared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.curate import records as reading
+from isinglass.curate.public_fit import components, fitted_bounds
+from isinglass.curate.records import Records, other_columns, refuse_holes
+from isinglass.detect.metric import Metric, declare
+from isinglass.errors import CuratorError, TableError
+from isinglass.table.scale import bounds_for, declared_scaling
+
+Array = NDArray[np.float64]
+# Spans and entries of a projection stay where quotients and products neither vanish nor overflow.
+_LEAST, _MOST = 1e-150, 1e150
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """Where a record lies: a function of that record and of what was declared in advance.
+
+    A record's place is `(record - low) / (high - low)`, column by column, times `projection`, of
+    as many rows as columns and as many columns as `metric` is wide. Each of the two may be None.
+
+    Guarantee: none of its own, but every guarantee of the curator rests on it. Adding a record
+    to the table must leave the places of all others alone, bit for bit, so nothing here may be
+    fitted on the private table, and the place of a row does not depend on the rows beside it:
+    products are summed column by column, never by a matrix product, which rounds by shape.
+
+    `low` and `high` set the units; they do not limit. A value outside them is not clipped: its
+    place lies outside [0, 1], as far as the value is outside the bounds. Bounds read too narrow
+    cost accuracy, never privacy.
+
+    `source` says where the numbers came from: "declared" by hand, or fitted on "public" data.
+    """
+
+    columns: tuple[str, ...]
+    metric: Metric
+    low: Array | None = field(default=None, repr=False)
+    high: Array | None = field(default=None, repr=False)
+    projection: Array | None = field(default=None, repr=False)
+    source: Literal["declared", "public"] = "declared"
+
+    @classmethod
+    def declare(
+        cls,
+        columns: int | Sequence[str],
+        *,
+        bounds: Any = None,
+        projection: ArrayLike | None = None,
+        metric: str = "euclidean",
+        p: float | None = None,
+        weights: ArrayLike | None = None,
+        source: Literal["declared", "public"] = "declared",
+    ) -> Space:
+        """Declare a space by hand, from what is publicly known about the columns.
+
+        `columns` are names, or a number of columns named x0, x1, …; `bounds` is None (no
+        scaling), a pair (low, high), each a number or one for every column, or a pair for every
+        column by name; `weights` are as many as the projection, where there is one, has columns.
+        """
+        names = _names(columns)
+        low = high = None
+        if bounds is not None:
+            low, high = _bounds(bounds, names)
+        width = len(names)
+        matrix = None
+        if projection is not None:
+            matrix = _projection(projection, width)
+            width = matrix.shape[1]
+        chosen = declare(metric, p, weights, width)
+        for array in (low, high, matrix, chosen.weights):
+            if array is not None:
+                array.flags.writeable = False
+        return cls(names, chosen, low, high, matrix, source)
+
+    @classmethod
+    def fitted(
+        cls,
+        table: Any,
+        *,
+        public: bool = False,
+        columns: Sequence[str] | None = None,
+        scale: Literal["percentiles", "range", "deviation"] | None = "percentiles",
+        n_components: int | None = None,
+        metric: str = "euclidean",
+        p: float | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Space:
+        """Fit a space on public or past data, which the caller says by `public=True`.
+
+        `scale` takes as bounds the 0.1 and 99.9 percentiles of a column, its range, or its mean
+        and its mean plus a deviation; a column that does not vary gets a unit of its own size.
+        `n_components` adds the principal components of the scaled columns as a projection.
+        """
+        if not public:
+            raise CuratorError(
+                "public must be True: a scaling fitted on the private table makes every distance "
+                "depend on other rows and voids the guarantee; fit on public or past data, or "
+                "declare bounds"
+            )
+        found = reading.read(table, columns, what="table")
+        names = columns if found.names is None else found.names
+        refuse_holes(found.rows, names, "table", TableError)
+        if len(found.rows) == 0:
+            raise TableError("a space cannot be fitted on a table without rows")
+        plain = cls.declare(found.rows.shape[1] if names is None else names)
+        bounds = None if scale is None else fitted_bounds(found.rows, scale)
+        projection = None
+        if n_components is not None:
+            scaled = cls.declare(plain.columns, bounds=bounds).places(found.rows)
+            projection = components(scaled, n_components)
+        return cls.declare(
+            plain.columns, bounds=bounds, projection=projection, metric=metric, p=p,
+            weights=weights, source="public",
+        )  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        """Equal where every declared number is."""
+        return isinstance(other, Space) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.columns, self.metric.name))
+
+    @property
+    def width(self) -> int:
+        """How many numbers a place has."""
+        return len(self.metric.weights)
+
+    def read(self, records: Any) -> Records:
+        """Rows of the declared columns; names, where there are any, must be those, in order."""
+        found = reading.read(records, None if reading.has_names(records) else self.columns)
+        wrong = None if found.names is None else other_columns(found.names, self.columns)
+        if wrong is not None:
+            raise ValueError(wrong)
+        return found
+
+    def places(self, records: Any) -> Array:
+        """The place of each record, a row each; ValueError where one is not finite."""
+        rows = records.rows if isinstance(records, Records) else self.read(records).rows
+        refuse_holes(rows, self.columns, "records", ValueError)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.low is not None and self.high is not None:
+                rows = (rows - self.low) / (self.high - self.low)
+            if self.projection is not None:
+                total = np.zeros((len(rows), self.width))
+                for c, weights in enumerate(self.projection):
+                    total += rows[:, c, np.newaxis] * weights
+                rows = total
+        if (row := reading.first_hole(rows)) is not None:
+            raise ValueError(f"records must have a finite place, but row {row} is too far out")
+        # Minus zero is the same place as zero, also where places are compared by their bytes.
+        return np.ascontiguousarray(rows + 0.0)
+
+    def metric_json(self) -> dict[str, Any]:
+        """The distance, as a contract holds it."""
+        chosen = self.metric
+        return {
+            "name": chosen.name,
+            "p": chosen.power if chosen.name == "minkowski" else None,
+            "weights": chosen.weights.tolist() if chosen.weighted else None,
+        }
+
+    def scaling_json(self) -> dict[str, Any] | None:
+        """The way from a record to its place, as a contract holds it; None where they are equal."""
+        if self.low is None and self.projection is None:
+            return None
+        arrays = {"low": self.low, "high": self.high, "projection": self.projection}
+        return {name: None if a is None else a.tolist() for name, a in arrays.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, in numbers that JSON brings back bit for bit."""
+        return {
+            "format": "isinglass space 1",
+            "columns": list(self.columns),
+            "metric": self.metric_json(),
+            "scaling": self.scaling_json(),
+            "source": self.source,
+        }
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Space:
+        """The space that was written."""
+        scaling = facts["scaling"] or {"low": None, "high": None, "projection": None}
+        bounds = None if scaling["low"] is None else (scaling["low"], scaling["high"])
+        metric = facts["metric"]
+        if facts["format"] != "isinglass space 1" or facts["source"] not in ("declared", "public"):
+            raise ValueError("format must be known")
+        return cls.declare(
+            facts["columns"], bounds=bounds, projection=scaling["projection"],
+            metric=metric["name"], p=metric["p"], weights=metric["weights"],
+            source=facts["source"],
+        )  # fmt: skip
+
+    def save(self, path: str | Path) -> None:
+        """Write the space to a file, which holds nothing private."""
+        from isinglass.table.write import whole_file
+
+        with whole_file(Path(path)) as aside:
+            text = json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+            Path(aside).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Space:
+        """Read a space from a file that `save` wrote."""
+        try:
+            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+        except OSError as error:
+            raise CuratorError(f"the space {path} cannot be read: {error.strerror}") from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise CuratorError(f"the space {path} is damaged, or no space at all") from None
+
+
+def _names(columns: int | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(columns, int):
+        columns = [f"x{i}" for i in range(columns)]
+    names = tuple(str(name) for name in columns)
+    if not names or len(set(names)) < len(names) or isinstance(columns, str):
+        raise ValueError(f"columns must be different names, at least one, got {columns!r}")
+    return names
+
+
+def _bounds(bounds: Any, names: tuple[str, ...]) -> tuple[Array, Array]:
+    if isinstance(bounds, Mapping):
+        bounds = bounds_for(names, bounds)
+    found = declared_scaling(bounds, len(names))
+    with np.errstate(over="ignore"):
+        span = found.high - found.low
+    for name, wide in zip(names, span.tolist(), strict=True):
+        if not _LEAST <= wide <= _MOST:
+            raise ValueError(
+                f"bounds must have low < high, at most {_MOST:g} apart, got others for column "
+                f"{name}; leave a column out of the table to ignore it"
+            )
+    return found.low, found.high
+
+
+def _projection(given: ArrayLike, n_columns: int) -> Array:
+    matrix = np.array(given, dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) != n_columns or matrix.shape[1] < 1:
+        raise ValueError(
+            f"projection must have a row for each of the {n_columns} columns, got an array of "
+            f"shape {matrix.shape}"
+        )
+    if not (np.abs(matrix) <= _MOST).all():
+        raise ValueError(f"projection must hold numbers of size {_MOST:g} at most, got larger")
+    return matrix

@@ -1,0 +1,40 @@
+"""What `ledger show` tells of a ledger: its terms, their changes and what was spent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from isinglass.curate.chain import Entry
+from isinglass.curate.contract import Contract
+from isinglass.curate.epsilon import number
+from isinglass.curate.head import Head
+from isinglass.curate.store import Database
+
+
+def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:
+    """The contract and its changes, entries by kind, and what they cost; never a record."""
+    terms, last = contract.to_json(), database.last()
+    for name in ("cap", "user_cap"):
+        terms[name] = None if terms[name] is None else number(terms[name])
+    totals, changes = database.totals(), database.changes()
+    return {
+        "ledger": database.name,
+        "version": version,
+        "contract": terms,
+        "amendments": [_told(entry) for entry in changes if entry.kind == "amend"],
+        "versions": [_told(entry) for entry in changes if entry.kind == "version"],
+        "entries": {kind: count for kind, count, _ in totals},
+        "spent": number(sum(micro for _, _, micro in totals)),
+        "last": last.at if last else "",
+        "head": str(Head(last.seq, last.hash)) if last else "",
+    }
+
+
+def _told(change: Entry) -> dict[str, Any]:
+    """A change of the terms or of the table, for people."""
+    facts = json.loads(change.facts or "{}")
+    terms = dict(facts.get("terms", {"version": change.version}))
+    if "cap" in terms:
+        terms["cap"] = number(terms["cap"])
+    return {"entry": change.seq, "at": change.at, "reason": facts["reason"]} | terms

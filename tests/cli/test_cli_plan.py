@@ -1,0 +1,126 @@
+"""Planning on the command line: what it prints, and that its last line asks as planned."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from tests.cli import asking
+from tests.cli.asking import NAMES, refused, write
+
+from isinglass.curate import plan as plan_module
+from isinglass.curate.ledger import Ledger
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    return asking.command(tmp_path, monkeypatch)
+
+
+def asked(line):
+    """The plan's last line as a person would go on with it."""
+    words = shlex.split(line)
+    assert words[:5] == ["then", "isinglass", "ask", "TABLE", "RECORDS"]
+    assert words[-2:] == ["--ledger", "FILE"]
+    return ["ask", "table.csv", "records.csv", *words[5:-1], "ledger.db"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--scale", "range", "--space", "my space.json"],
+        ["--components", "1", "--space", "space.json"],
+        ["--scale", "deviation", "--components", "1", "--space", "space.json", "--drop", "age"],
+        ["--bounds", "bounds.csv"],
+        ["--bounds", "bounds.csv", "--space", "space.json", "--metric", "manhattan"],
+        ["--metric", "chebyshev", "--drop", "age"],
+        ["--metric", "minkowski", "--p", "3.5"],
+        ["--mode", "sensitive", "--k", "2", "--beta", "9"],
+        ["--mode", "dp"],
+    ],
+    ids=" ".join,
+)
+def test_the_last_line_asks_in_the_space_and_mode_that_were_planned(run, monkeypatch, options):
+    names = [*NAMES, "age"]
+    rng = np.random.default_rng(1)
+    for name, n in (("past", 400), ("table", 300), ("records", 2)):
+        write(f"{name}.csv", rng.normal(size=(n, 3)).round(3).tolist(), names)
+    with open("bounds.csv", "w", encoding="utf-8") as file:
+        file.writelines(f"{name},-2,{i + 2}\n" for i, name in enumerate(names))
+    seen = []
+    whole = plan_module.plan
+    monkeypatch.setattr(plan_module, "plan", lambda **more: seen.append(more) or whole(**more))
+    done = run("plan", "past.csv", "--outlier-fraction", "0.02", "--budget", "9", *options)
+    assert done[0] == 0, done
+    (line,) = [line for line in done[1].splitlines() if line.startswith("then ")]
+    words = asked(line)
+    assert run(*words, "--no-pad")[0] == 0
+    (planned,) = seen
+    space = planned["space"]
+    with Ledger("ledger.db") as ledger:
+        terms = ledger.contract
+    assert terms.columns == space.columns
+    assert terms.scaling == space.scaling_json()
+    assert terms.metric == space.metric_json()
+    assert terms.modes == (planned["mode"],)
+    assert terms.k_min == (2 if planned["mode"] == "sensitive" else None)
+    assert float(words[words.index("--r") + 1]) == planned["r"]
+    assert float(words[words.index("--beta") + 1]) == planned["beta"]
+
+
+def test_a_plan_leads_to_a_command_that_runs(run):
+    rng = np.random.default_rng(1)
+    write("past.csv", rng.normal(size=(400, 2)).round(3).tolist())
+    code, out, _ = run(
+        "plan", "past.csv", "--outlier-fraction", "0.02", "--scale", "deviation",
+        "--space", "space.json", "-o", "plan.json", "--queries", "records.csv", "--budget", "3",
+    )  # fmt: skip
+    assert code == 0
+    assert "of the 3 queries listed, 3 fit" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("then ")]
+    assert run(*asked(line), "--no-pad")[0] == 0
+    with open("plan.json", encoding="utf-8") as file:
+        plan = json.load(file)
+    assert plan["chosen"]["recall"] >= 0.9
+    assert plan["n_anomalies"] == 8
+
+
+def test_a_plan_beyond_the_budget_gives_no_command(run):
+    plan = ("plan", "table.csv", "--outlier-fraction", "0.1", "--target-recall", "0.99")
+    code, out, _ = run(*plan, "--budget", "0.01")
+    assert code == 0
+    assert "no query fits: plan with a lower recall or a larger budget" in out
+    assert "isinglass ask" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["--outlier-fraction", "--label"]),
+        (["--outlier-fraction", "0.1", "--label", "pulse"], ["--label"]),
+        (["--label", "pulse"], ["0 or 1"]),
+        (["--r", "1"], ["--beta"]),
+        (["--outlier-fraction", "2"], ["isinglass: --outlier-fraction must"]),
+        (["--outlier-fraction", "0.1", "--target-recall", "1.5"], [": --target-recall must"]),
+        (["--outlier-fraction", "0.1", "--epsilon", "1", "--target-recall", "0.5"], ["leave one"]),
+        (["--outlier-fraction", "0.1", "--scale", "wide"], ["--scale must be percentiles"]),
+        (["--outlier-fraction", "0.1", "--scale", "range"], ["--scale is fitted", "--space"]),
+        (["--outlier-fraction", "0.1", "--components", "1"], ["--components is fitted", "--space"]),
+        (
+            ["--outlier-fraction", "0.1", "--components", "3", "--space", "s.json"],
+            ["isinglass: --components must be"],
+        ),
+        (
+            ["--outlier-fraction", "0.1", "--scale", "range", "--bounds", "b.csv"],
+            ["leave --scale out"],
+        ),
+        (["--outlier-fraction", "0.1", "--k", "2"], ["--k is of --mode sensitive"]),
+        (["--outlier-fraction", "0.1", "--p", "3"], ["--p is the power"]),
+        (["--outlier-fraction", "0.1", "--beta", "50"], ["isinglass: --beta must be less than"]),
+        (["--outlier-fraction", "0.1", "--drop", "x"], ["no column named x in table.csv"]),
+        (["--outlier-fraction", "0.1", "-o", "plan.doc"], ["--out must end"]),
+    ],
+)  # fmt: skip
+def test_bad_plans_are_one_sentence_and_exit_2(run, arguments, words):
+    refused(run("plan", "table.csv", *arguments), 2, *words)

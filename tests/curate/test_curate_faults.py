@@ -1,0 +1,356 @@
+"""Faults: processes killed, raced, cut off and out of room; what left the ledger was paid for."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import psycopg
+import pytest
+from tests.curate.askers import ASKED, CAP, RADIUS, ROOT, Askers, race
+from tests.curate.ledgers import files, never, opened, query, rows, yes
+
+from isinglass.curate import store
+from isinglass.curate.database import connect
+from isinglass.curate.ledger import Ledger
+from isinglass.errors import BudgetError, CuratorError, LedgerError
+
+
+def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
+    # Twenty on each database; `make soak` kills more often.
+    (tmp_path / "logs").mkdir()
+    askers = Askers(where, tmp_path / "logs", seed=1)
+    try:
+        askers.wait(50)
+        for kill in range(20):
+            askers.kill_one(replace=kill < 12, wait=0.1)
+            askers.check()
+    finally:
+        askers.stop()
+    askers.retry(20)
+    counts = askers.check()
+    assert counts["received"] >= 50
+
+
+def test_eight_processes_race_for_what_is_left_and_one_wins(where, tmp_path):
+    places = 1000
+    with opened(where, ASKED) as ledger:
+        ledger.answer([query(3.0 * i, CAP - 3, r=RADIUS) for i in range(places)], yes)
+    context = multiprocessing.get_context("spawn")
+    barrier, outs = context.Barrier(8), [tmp_path / f"{number}.json" for number in range(8)]
+    processes = [
+        context.Process(target=race, args=(where, barrier, places, number, out), daemon=True)
+        for number, out in enumerate(outs)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        for process in processes:
+            process.join(timeout=300)
+        assert [process.exitcode for process in processes] == [0] * 8
+    finally:
+        for process in processes:
+            process.kill()
+    won = Counter(i for out in outs for i in json.loads(out.read_text()))
+    assert won == Counter(range(places))
+    with opened(where, ASKED) as ledger:
+        assert ledger.summary()["spent"] == places * CAP / 1e6
+        assert ledger.verify().whole
+
+
+FULL_DISK = """
+import os, resource, sys
+from isinglass.errors import LedgerError
+from tests.curate.ledgers import never, opened, query, yes
+where, room = sys.argv[1:]
+with opened(where) as ledger:
+    ledger.answer([query(-9.0), query(-19.0)], yes)  # kernels are compiled now, not later
+    # No file may grow past this: to the database it is a full disk.
+    limit = os.stat(where + "-wal").st_size + int(room)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    told = ""
+    for i in range(1000):
+        try:
+            found = ledger.answer([query(3.0 * i)] * 2, yes)
+        except LedgerError as error:
+            told = str(error)
+            break
+        print(i, flush=True)
+    assert "cannot be used" in told and "disk" in told, told
+    # Still full: nothing comes out, nor is anything half spent.
+    for _ in range(3):
+        try:
+            ledger.answer([query(3.0 * i)], yes)
+            raise AssertionError("answered on a full disk")
+        except LedgerError:
+            pass
+    assert ledger.answer([query(-9.0)], never)[0].spent == 0
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    assert ledger.answer([query(3.0 * i)], yes)[0].spent == 1
+    print(i, flush=True)
+"""
+
+
+@pytest.mark.parametrize("room", [0, 30_000, 31_000, 33_333])
+def test_a_full_disk_answers_nothing_and_spends_nothing_half(tmp_path, room):
+    where = str(tmp_path / "l.db")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, where, str(room)],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    answered = [int(line) for line in done.stdout.split()]
+    assert answered == list(range(len(answered)))
+    with opened(where) as ledger:
+        assert ledger.verify().whole
+        assert ledger.summary()["entries"] == {"answer": 2 + len(answered), "contract": 1}
+        for i in answered:
+            assert ledger.answer([query(3.0 * i)], never)[0].anomalous is True
+
+
+def test_a_connection_lost_while_drawing_gives_nothing_away(server):
+    where = server.schema()
+
+    def cut(queries):
+        with psycopg.connect(server.url, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        return yes(queries)
+
+    with opened(where) as ledger:
+        with pytest.raises(LedgerError, match="cannot be used"):
+            ledger.answer([query(0.0, 3)], cut)
+        assert rows(where, "count(*)") == [(1,)]
+        # The next one connects anew, whether it writes or not.
+        assert ledger.price([query(0.0, 3)])[0].left == 7
+        cut([])
+        assert ledger.summary()["spent"] == 0
+        assert ledger.answer([query(0.0, 3)], yes)[0].left == 7
+        assert ledger.verify().whole
+
+
+def test_who_waits_too_long_for_the_lock_is_told_and_may_ask_again(where, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    with opened(where) as one, opened(where) as two:
+
+        def meanwhile(queries):
+            with pytest.raises(LedgerError, match="another process has held it"):
+                two.answer([query(9.0)], never)
+            return yes(queries)
+
+        one.answer([query(0.0)], meanwhile)
+        assert two.answer([query(9.0)], yes)[0].spent == 1
+        assert two.verify().entries == 3
+
+
+def test_postgresql_is_whole_again_by_itself_after_a_lock_that_did_not_come(server, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    where = server.schema()
+    opened(where).close()
+    one, two = connect(where), connect(where)
+    with one.locked():
+        with pytest.raises(LedgerError, match="another process has held it"):
+            two.begin()
+        # Not inside an aborted transaction, in which every statement fails.
+        assert two.last().seq == 1
+    with one.locked():  # nor inside one that got the lock after all
+        pass
+    with two.locked():
+        assert two.last().seq == 1
+    one.close()
+    two.close()
+
+
+def test_a_commit_that_the_server_turned_into_a_rollback_is_no_commit(server):
+    where = server.schema()
+    with opened(where) as ledger:
+        database = ledger._keeper.db
+        unkept = pytest.raises(LedgerError, match="did not keep what was written")
+        with unkept, database.locked(), contextlib.suppress(psycopg.Error):
+            database._db.execute("SELECT 1 / 0")
+        assert ledger.answer([query(0.0)], yes)[0].spent == 1
+
+
+def test_an_interrupt_right_after_the_lock_was_taken_lets_go_of_it(where, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    with opened(where) as one, opened(where) as two:
+        database = one._keeper.db
+        begin = database.begin
+
+        def interrupted():
+            begin()
+            raise KeyboardInterrupt
+
+        database.begin = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            one.answer([query(0.0)], never)
+        assert two.answer([query(0.0)], yes)[0].spent == 1
+        with pytest.raises(KeyboardInterrupt), database.locked():
+            raise AssertionError("not begun")
+        assert two.answer([query(9.0)], yes)[0].spent == 1
+        database.begin = begin
+        assert one.answer([query(0.0)], never)[0].spent == 0
+
+
+def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monkeypatch):
+    """One interrupt before every line of the curator's code that an ask runs through."""
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    where = str(tmp_path / "l.db")
+    terms = dataclasses.replace(ASKED, user_cap=20)
+    heard, at, interrupts, fired = 0, 0, 0, ["first"]
+    with opened(where, terms) as one, opened(where, terms) as two:
+        while fired:
+            at += 1
+            asked = [query(3.0 * at, 2, r=RADIUS), query(3.0 * at, 1, r=RADIUS)]
+            try:
+                with _interrupting(at) as fired:
+                    found = one.answer(asked, yes, user="ann", key=str(at))
+                heard += sum(answer.spent for answer in found)
+            except KeyboardInterrupt:
+                interrupts += 1
+            except CuratorError:  # interrupted in its own words about an interrupted draw
+                interrupts += 1
+            assert not one._keeper.db._db.in_transaction, f"the lock is held: {fired}"
+            # Whether it was paid for or not, the key tells one story from now on.
+            try:
+                told = two.answer(asked, yes, user="ann", key=str(at))
+            except CuratorError:  # the draw was interrupted: paid for, and without an answer
+                told = []
+            again = one.answer(asked, never, user="ann", key=str(at)) if told else []
+            assert [(a.anomalous, a.spent) for a in again] == [(True, 0)] * len(told)
+            heard += sum(answer.spent for answer in told)
+            with pytest.raises(BudgetError):  # what was spent is counted
+                one.answer([query(3.0 * at, 18, r=RADIUS)], never, user="ann")
+    assert interrupts > 100
+    with opened(where, terms) as ledger:
+        assert ledger.verify().whole
+        assert round(ledger.summary()["spent"] * 10**6) >= heard
+
+
+def test_an_interrupt_at_any_line_of_a_refusal_blocks_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    where = str(tmp_path / "l.db")
+    at, fired = 0, ["first"]
+    with opened(where, ASKED) as one, opened(where, ASKED) as two:
+        two.answer([query(0.0, CAP, r=RADIUS)], yes)
+        while fired:
+            at += 1
+            with contextlib.suppress(KeyboardInterrupt, BudgetError), _interrupting(at) as fired:
+                one.answer([query(0.5, 1, r=RADIUS)], never)
+            assert not one._keeper.db._db.in_transaction, f"the lock is held: {fired}"
+            assert one.answer([query(0.0, CAP, r=RADIUS)], never)[0].spent == 0
+        assert at > 50
+        assert two.verify().entries == 2
+
+
+@contextlib.contextmanager
+def _interrupting(line):
+    """Raise an interrupt before the given line, counted over those of the curator's code."""
+    left, fired, ours = [line], [], os.path.dirname(store.__file__)
+
+    def trace(frame, event, arg):
+        if not frame.f_code.co_filename.startswith(ours):
+            return None
+        if event == "line":
+            left[0] -= 1
+            if left[0] == 0:
+                fired.append(f"{frame.f_code.co_name} {frame.f_lineno}")
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield fired
+    finally:
+        sys.settrace(before)
+
+
+def test_a_server_that_crashed_still_holds_every_answer(server):
+    where = server.schema()
+    with opened(where) as ledger:
+        for i in range(50):
+            ledger.answer([query(3.0 * i)], yes)
+        server.stop()
+        server.start()
+        assert ledger.answer([query(0.0)], never)[0].spent == 0
+    with opened(where) as ledger:  # refused, were the noted head not there
+        for i in range(50):
+            assert ledger.answer([query(3.0 * i)], never)[0].spent == 0
+        assert ledger.verify().entries == 51
+
+
+def test_a_process_that_dies_while_drawing_spent_nothing(where):
+    script = (
+        "import os, sys\n"
+        "from tests.curate.ledgers import opened, query\n"
+        "ledger = opened(sys.argv[1])\n"
+        "ledger.answer([query(0.0, 3)], lambda queries: os.kill(os.getpid(), 9), key='k')\n"
+    )
+    opened(where).close()
+    done = subprocess.run([sys.executable, "-c", script, where], cwd=ROOT, timeout=300)
+    assert done.returncode == -9
+    with opened(where) as ledger:
+        assert ledger.verify().entries == 1
+        (found,) = ledger.answer([query(0.0, 3)], yes, user="curator", key="k")
+        assert (found.spent, found.left) == (3, 7)
+
+
+def test_a_process_that_dies_after_the_commit_finds_its_answer_under_the_key(where):
+    script = (
+        "import os, sys\n"
+        "from isinglass.curate.head import Note\n"
+        "from tests.curate.ledgers import opened, query, yes\n"
+        "ledger = opened(sys.argv[1])\n"
+        "Note.write = lambda self, head: os.kill(os.getpid(), 9)\n"
+        "ledger.answer([query(0.0, 3)], yes, key='k')\n"
+    )
+    opened(where).close()
+    done = subprocess.run([sys.executable, "-c", script, where], cwd=ROOT, timeout=300)
+    assert done.returncode == -9
+    with opened(where) as ledger:
+        (found,) = ledger.answer([query(0.0, 3)], never, key="k")
+        assert (found.anomalous, found.spent, found.left) == (True, 0, 7)
+        assert ledger.verify().whole
+        with pytest.raises(BudgetError):
+            ledger.answer([query(0.0, 8)], never)
+
+
+@pytest.mark.parametrize("n", [4])
+def test_first_uses_at_once_agree_on_one_contract(where, n):
+    script = (
+        "import sys\n"
+        "from tests.curate.ledgers import opened, query, yes\n"
+        "with opened(sys.argv[1]) as ledger:\n"
+        "    ledger.answer([query(float(sys.argv[2]) * 9)], yes)\n"
+        "    print(ledger.created)\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, where, str(i)], cwd=ROOT,
+                         stdout=subprocess.PIPE, text=True)
+        for i in range(n)
+    ]  # fmt: skip
+    created = [process.communicate(timeout=300)[0].strip() for process in processes]
+    assert sorted(created) == ["False"] * (n - 1) + ["True"]
+    with Ledger(where) as ledger:
+        assert ledger.verify().problems == []
+        assert ledger.summary()["entries"] == {"answer": n, "contract": 1}
+
+
+def test_a_checkpoint_by_the_last_to_leave_keeps_everything(tmp_path):
+    where = str(tmp_path / "l.db")
+    one, two = opened(where), opened(where)
+    one.answer([query(0.0)], yes)
+    one.close()
+    two.answer([query(9.0)], yes)
+    assert len(files(where)) == 3
+    two.close()
+    assert [file.name for file in files(where)] == [os.path.basename(where)]
+    assert rows(where, "count(*)") == [(3,)]
