@@ -51,18 +51,24 @@ def commands() -> dict[str, Any]:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_option_is_documented(command):
-    own = ("release", "detect", "audit", "tune")
+    own = ("release", "detect", "audit", "tune", "plan", "ask", "ledger", "reproduce")
     page = ROOT / "docs" / (f"{command}.md" if command in own else "index.md")
     text = text_of([page])
     assert f"isinglass {command}".strip() in text
-    for parameter in commands()[command].params:
+    found = commands()[command]
+    inner = getattr(found, "commands", {}) if command else {}
+    for name in inner:
+        assert f"isinglass {command} {name}" in text
+    for parameter in [*found.params, *(p for c in inner.values() for p in c.params)]:
         named = [o for o in parameter.opts if o.startswith("--")] or [parameter.name.upper()]
         for option in named:
             assert mentions(text, option), f"{page.name} does not mention {option}"
 
 
 def test_release_page_names_no_option_that_does_not_exist():
-    known = {o for c in commands().values() for p in c.params for o in p.opts} | {"--help"}
+    inner = [i for c in commands().values() for i in getattr(c, "commands", {}).values()]
+    known = {o for c in [*commands().values(), *inner] for p in c.params for o in p.opts}
+    known |= {"--help"}
     written = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text_of(PAGES)))
     assert written - known == set()
 

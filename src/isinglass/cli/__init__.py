@@ -11,7 +11,8 @@ from typing import NoReturn
 
 import typer
 
-from isinglass.cli import audit, demo, detect, doctor, release, tune
+from isinglass.cli import ask, audit, demo, detect, doctor, ledger, plan, release, reproduce, tune
+from isinglass.cli.stopping import StoppedError
 
 app = typer.Typer(
     name="isinglass",
@@ -26,6 +27,10 @@ app.command("release")(release.release)
 app.command("detect")(detect.detect)
 app.command("audit")(audit.audit)
 app.command("tune")(tune.tune)
+app.command("plan")(plan.plan)
+app.command("ask")(ask.ask)
+app.add_typer(ledger.app)
+app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 
@@ -59,12 +64,12 @@ def main() -> NoReturn:
         signal.signal(number, _stop)
     try:
         app(arguments, prog_name="isinglass", standalone_mode=True)
-    except _StoppedError as stop:
-        _fail("stopped before anything was finished; nothing was written", 128 + stop.args[0])
+    except StoppedError as stop:
+        _fail(stop.sentence, 128 + stop.number)
     except Exception as error:
         if debug:
             raise
-        _fail(_sentence(error), 2)
+        _fail(_sentence(error, arguments), 1 if _refused(error) else 2)
     sys.exit(0)
 
 
@@ -72,14 +77,10 @@ def _show_warning(message: Warning | str, *about: object, **more: object) -> Non
     print(f"warning: {message}", file=sys.stderr)
 
 
-class _StoppedError(BaseException):
-    """Ctrl-C, or being told to end: unwinds like any error, so that no half-written file stays."""
-
-
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)  # cleaning up is not to be interrupted
-    raise _StoppedError(number)
+    raise StoppedError(number)
 
 
 def _fail(sentence: str, code: int) -> NoReturn:
@@ -88,13 +89,36 @@ def _fail(sentence: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _sentence(error: Exception) -> str:
+def _refused(error: Exception) -> bool:
+    """Whether nothing was wrong with the question, but the budget says no."""
+    from isinglass.errors import BudgetError
+
+    return isinstance(error, BudgetError)
+
+
+#: What `ask`, `plan` and `ledger` call the settings that a sentence may begin with.
+_OPTIONS = {
+    "cap": "--budget", "labels": "--label", "n_components": "--components",
+} | {
+    name: "--" + name.replace("_", "-")
+    for name in (
+        "also_released", "beta", "bounds", "budget", "epsilon", "head", "k", "key", "metric",
+        "modes", "new_version", "outlier_fraction", "p", "r", "reason", "records_per_person",
+        "scale", "target_recall", "user", "user_budget", "weights",
+    )
+}  # fmt: skip
+
+
+def _sentence(error: Exception, arguments: list[str]) -> str:
     from isinglass.errors import IsinglassError
 
     # Our own sentences, and parameters that were refused. Kinds of ValueError that libraries
     # define quote what they met.
     if isinstance(error, IsinglassError) or type(error) is ValueError:
-        return " ".join(str(error).split())
+        name, *rest = str(error).split() or [""]
+        if set(arguments[:1]) & {"ask", "plan", "ledger"}:
+            name = _OPTIONS.get(name, name)
+        return " ".join([name, *rest])
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; use fewer columns or another method"
     # An unforeseen error's own text may quote a value, so only its kind is shown.

@@ -46,14 +46,20 @@ def load(name: str) -> Dataset:
     one. `is_outlier` is set only for the project's own outlier benchmarks, where label 1 means
     outlier; for other files it is None.
     """
-    import pyarrow.parquet  # a tenth of a second that the generators need not pay
-
     names = available()
     if name not in names:  # also keeps a name from reaching outside the folder
         there = ", ".join(names) if names else "no Parquet file"
         raise TableError(f"no data set named {name!r} in the folder {VARIABLE}; it has {there}")
+    return read(_folder() / f"{name}.parquet")
+
+
+def read(path: Path) -> Dataset:
+    """Read one file of such a folder, as `load` says."""
+    import pyarrow.parquet  # a tenth of a second that the generators need not pay
+
+    name = path.stem
     try:
-        table = pyarrow.parquet.read_table(_folder() / f"{name}.parquet")
+        table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as cause:
         raise TableError(f"{name}.parquet in the folder {VARIABLE} cannot be read") from cause
     columns = [c for c in table.column_names if c != "label" and not c.startswith("meta_")]

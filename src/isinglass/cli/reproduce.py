@@ -1,0 +1,118 @@
+"""`isinglass reproduce`: the papers' tables and figures, theirs and ours side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from isinglass.reproduce.run import PAPERS, run
+
+if TYPE_CHECKING:
+    from isinglass.reproduce.result import Reproduction
+
+
+def reproduce(
+    paper: str = typer.Argument(
+        "all", metavar="PAPER", help=f"{', '.join(PAPERS)}; or all of them, the default."
+    ),
+    quick: bool = typer.Option(False, "--quick", help="Small sizes, a minute a paper (default)."),
+    full: bool = typer.Option(False, "--full", help="The paper's sizes and numbers of trials."),
+    archive: bool = typer.Option(
+        False, "--archive", help="Of distortion: also the paper's 32,640,967 rows; 9 GiB."
+    ),
+    data: Path | None = typer.Option(
+        None, "--data", help="Folder of data files; default: the variable ISINGLASS_DATA."
+    ),
+    fetch: bool = typer.Option(
+        False, "--fetch", help="First get the sets that --data lacks from OpenML."
+    ),
+    seed: int = typer.Option(0, "--seed", help="Of every draw: the same seed, the same numbers."),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="Folder for pages, CSV files, pictures and figures.html."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Run a paper's experiments again with this tool, and say which of its claims hold.
+
+    Data that are missing are named, never replaced. Example:
+
+    isinglass reproduce rotation --quick -o reproduced
+    """
+    from isinglass.cli import show
+    from isinglass.reproduce.write import write, write_together
+
+    if paper not in ("all", *PAPERS):
+        raise ValueError(f"PAPER must be all, {', '.join(PAPERS)}, got {paper}")
+    if quick and full:
+        raise ValueError("--quick and --full do not go together")
+    if seed < 0:
+        raise ValueError(f"--seed must be >= 0, got {seed}")
+    if data is not None and not data.is_dir() and not fetch:
+        raise ValueError(f"--data must be a folder, got {data}")
+    if fetch:
+        _fetch(data)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    every = []
+    with show.Bar() as bar:
+        for name in PAPERS if paper == "all" else (paper,):
+            found = run(name, full=full, seed=seed, archive=archive, folder=data, progress=bar)
+            every.append(found)
+            if out is not None:
+                write(found, out)
+    if out is not None:
+        write_together(every, out)
+    if as_json:
+        show.print_json({"papers": [_document(found) for found in every]})
+        return
+    for found in every:
+        _tell(found)
+    if out is not None:
+        typer.echo(f"Pages and figures: {out}")
+
+
+def _fetch(data: Path | None) -> None:
+    from isinglass.cli.show import say
+    from isinglass.reproduce.data import Sets
+    from isinglass.reproduce.fetch import OPENML, fetch
+
+    if data is None:
+        raise ValueError("--fetch needs --data, the folder to put the sets in")
+    for name in OPENML:
+        if not (data / f"{name}.parquet").exists():
+            fetch(name, data)
+            say(f"fetched {name}")
+    lacking = [name for name in ("thyroid", "aps_test_pca12") if not Sets(data).has(name)]
+    if lacking:
+        say(f"note: OpenML does not have {', '.join(lacking)} as the papers used them")
+
+
+def _document(found: Reproduction) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    facts = asdict(found)
+    facts["figures"] = [
+        {"name": f.name, "title": f.title, "caption": f.caption, "rows": [dict(r) for r in f.rows]}
+        for f in found.figures
+    ]
+    return facts
+
+
+def _tell(found: Reproduction) -> None:
+    from isinglass.reproduce.write import short
+
+    typer.echo(f"{found.title}\n{found.reference}\n")
+    rows = [("printed", "ours", "where", "what")]
+    rows += [(short(n.printed), short(n.ours), n.where, n.what) for n in found.numbers]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip())
+    typer.echo("")
+    for claim in found.claims:
+        typer.echo(f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.ours}")
+    for gap in found.missing:
+        typer.echo(f"NOT RUN: {gap.what}: {gap.why}")
+    mode = "full" if found.full else "quick"
+    typer.echo(f"\n{found.paper}, {mode}, seed {found.seed}: {found.seconds:.0f} s\n")

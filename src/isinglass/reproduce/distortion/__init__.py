@@ -1,0 +1,1 @@
+"""Random nonlinear distortion, run again."""

@@ -1,0 +1,1 @@
+"""Random multiparty perturbation, run again."""

@@ -1,0 +1,134 @@
+"""What the attacks recovered, as numbers and pictures."""
+
+from __future__ import annotations
+
+from isinglass.reproduce import draw
+from isinglass.reproduce.multiparty.attacks import (
+    HALF,
+    JOINT,
+    KNOWN,
+    PAIRS_ALPHA,
+    PAPER,
+    PUBLIC,
+    Attacked,
+)
+from isinglass.reproduce.result import Figure, Number
+
+#: Generated here: eight columns that have nothing to do with one another.
+INDEPENDENT = "independent"
+_NONE = "the paper argues, and measures no attack"
+
+Row = dict[str, float | int | str]
+
+
+def numbers(found: dict[str, Attacked]) -> list[Number]:
+    """Shares of the variance recovered; the paper has none to compare with but w / n."""
+    made = []
+    for one in found.values():
+        for (rows, words, alpha), share in one.estimate.items():
+            if alpha not in (0.01, 0.2, 0.6) or words == KNOWN:
+                continue  # all of them are in the picture's rows
+            what = f"{one.name}, MAP, {rows}, {words}, alpha = {alpha:g}: variance recovered"
+            made.append(Number("Section 5.1", what, None, share, note=_NONE))
+        for (rows, pairs), share in one.pairs.items():
+            if rows == PAPER:
+                continue
+            what = (
+                f"{one.name}, MAP, {rows}, {pairs} known pairs, alpha = {PAIRS_ALPHA:g}: variance "
+                "recovered"
+            )
+            made.append(Number("Section 5.1", what, None, share, note=_NONE))
+        for view, (mean, best, blind) in one.ica.items():
+            for part, value in (
+                ("mean of the columns", mean),
+                ("best column", best),
+                ("mean, components of other records", blind),
+            ):
+                what = f"{one.name}, ICA, {view}, alpha = {PAIRS_ALPHA:g}: {part}"
+                made.append(Number("Section 5.2", what, None, value, note=_NONE))
+    one = found[INDEPENDENT]
+    for rows, w in ((PAPER, one.n - 1), (HALF, (one.n + 1) // 2)):
+        ours = one.behind[rows, KNOWN, 0.01]
+        what = f"independent columns, T + D known, w = {w} of {one.n}: variance of f(x) recovered"
+        note = f"eq. 5 gives w / n = {w / one.n:g} exactly where all variances are equal"
+        made.append(Number("eq. 5", what, None, ours, note=note))
+    return made
+
+
+def figures(found: dict[str, Attacked]) -> list[Figure]:
+    """MAP by alpha, known pairs, and ICA."""
+    return [_estimates(found), _pairs(found), _components(found)]
+
+
+def _estimates(found: dict[str, Attacked]) -> Figure:
+    shown = {
+        (PAPER, PUBLIC): "T, w = n - 1",
+        (HALF, PUBLIC): "T, w = n / 2",
+        (HALF, JOINT): "T fitted, w = n / 2",
+        (HALF, KNOWN): "T + D, w = n / 2",
+    }
+    rows: list[Row] = [
+        {"set": name, "alpha": alpha, "recovered": 100 * share, "attacker": shown[w, words]}
+        for name, one in found.items()
+        for (w, words, alpha), share in one.estimate.items()
+        if (w, words) in shown
+    ]
+    return Figure(
+        "map",
+        "Section 5.1: what MAP estimation recovers (eq. 5, then the inverse of f)",
+        "Share of the variance of the records, after the double logistic and the private matrix. "
+        "Medians of draws. The attacker has as many records like those released as there are of "
+        "them; fitted means that T was moved until the release's moments agree. n / 2 stands for "
+        "(n + 1) // 2.",
+        tuple(rows),
+        draw.picture(
+            "line", "alpha", "recovered", color="attacker", panel="set", columns=3,
+            titles={"alpha": "alpha", "recovered": "recovered (%)", "attacker": ""},
+        ),
+    )  # fmt: skip
+
+
+def _pairs(found: dict[str, Attacked]) -> Figure:
+    rows: list[Row] = [
+        {
+            "set": name, "known": 100 * pairs / one.n, "pairs": pairs,
+            "recovered": 100 * share,
+        }
+        for name, one in found.items()
+        for (w, pairs), share in one.pairs.items()
+        if w == HALF
+    ]  # fmt: skip
+    return Figure(
+        "pairs",
+        "Section 5: what known records add to MAP estimation",
+        f"alpha = {PAIRS_ALPHA:g}, w = (n + 1) / 2; as many known pairs as columns tell the "
+        "private matrix. Known records are not counted.",
+        tuple(rows),
+        draw.picture(
+            "line", "known", "recovered", color="set",
+            titles={
+                "known": "known pairs (% of n)", "recovered": "variance recovered (%)", "set": "",
+            },
+        ),
+    )  # fmt: skip
+
+
+def _components(found: dict[str, Attacked]) -> Figure:
+    rows: list[Row] = [
+        {"set": name, "view": view, "mean": 100 * mean, "best": 100 * best, "blind": 100 * blind}
+        for name, one in found.items()
+        for view, (mean, best, blind) in one.ica.items()
+    ]
+    most = max(float(row["blind"]) for row in rows)
+    return Figure(
+        "ica",
+        "Section 5.2: what independent components show",
+        "Squared correlation of a column with the component that shows it best, mean of the "
+        f"columns, at alpha = {PAIRS_ALPHA:g}. Components that belong to other records show "
+        f"{most:.1f} % at most.",
+        tuple(rows),
+        draw.picture(
+            "bar", "set:N", "mean", color="view",
+            titles={"set": "", "mean": "squared correlation (%)", "view": ""},
+        ),
+    )  # fmt: skip

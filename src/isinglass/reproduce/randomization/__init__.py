@@ -1,0 +1,1 @@
+"""Randomization and public information, run again."""

@@ -1,0 +1,1 @@
+"""Random rotation, run again."""

@@ -1,0 +1,1 @@
+"""Sensitive privacy, run again."""

@@ -1,0 +1,95 @@
+"""Reproductions from the command line: what is printed and written; the papers have tests apart."""
+
+import contextlib
+import io
+import json
+import signal
+import sys
+import warnings
+
+import pytest
+
+from isinglass import cli
+from isinglass.cli import reproduce
+from isinglass.reproduce.draw import picture
+from isinglass.reproduce.result import Claim, Figure, Missing, Number, Reproduction
+from isinglass.reproduce.run import PAPERS
+
+
+def stand_in(paper, *, full, seed, archive, folder, progress):
+    rows = ({"x": 1, "y": 2.5}, {"x": 2, "y": 3.5})
+    return Reproduction(
+        paper, f"About {paper}", "Somebody, 2005.", full, seed,
+        (Number("Table 1", "Iris", 0.43, 0.4212), Number("Table 2", "gone", 7.0, None)),
+        (Claim("page 2", "It works.", "holds", "0.9 of 1"),),
+        (Figure("figure-1", "One", "It rises.", rows, picture("line", "x", "y")),),
+        (Missing("Opportunity", "data missing"),),
+        seconds=1.5,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "run", stand_in)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["isinglass", "reproduce", *map(str, arguments)])
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as stop,
+        ):
+            cli.main()
+        return stop.value.code or 0, out.getvalue(), err.getvalue()
+
+    return run
+
+
+def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):
+    code, out, err = run("rotation")
+    assert (code, err) == (0, "")
+    assert "0.43     0.4212  Table 1  Iris" in out
+    assert "7        –       Table 2  gone" in out
+    assert "HOLDS: It works. (page 2)\n    0.9 of 1" in out
+    assert "NOT RUN: Opportunity: data missing" in out
+    assert "rotation, quick, seed 0" in out
+
+
+def test_all_papers_are_written_with_one_page_of_figures_and_one_of_claims(run, tmp_path):
+    code, _, _ = run("all", "--full", "--seed", 3, "-o", "made")
+    assert code == 0
+    for paper in PAPERS:
+        page = (tmp_path / "made" / f"{paper}.md").read_text(encoding="utf-8")
+        assert f"isinglass reproduce {paper} --full --seed 3" in page
+        assert (tmp_path / "made" / paper / "figure-1.png").stat().st_size > 1000
+    assert (tmp_path / "made" / "figures.html").read_text(encoding="utf-8").count("<h2>About") == 5
+    summary = (tmp_path / "made" / "summary.md").read_text(encoding="utf-8")
+    assert summary.count("| It works. | holds |") == 5
+
+
+def test_json_is_one_document_with_the_rows_of_every_figure(run):
+    found = json.loads(run("sensitive", "--json")[1])
+    (paper,) = found["papers"]
+    assert paper["numbers"][1]["ours"] is None
+    assert paper["figures"][0]["rows"] == [{"x": 1, "y": 2.5}, {"x": 2, "y": 3.5}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["folding"], "PAPER must be all, distortion"),
+        (["rotation", "--quick", "--full"], "do not go together"),
+        (["rotation", "--seed", "-1"], "--seed must be >= 0"),
+        (["rotation", "--data", "nowhere"], "--data must be a folder"),
+        (["rotation", "--fetch"], "--fetch needs --data"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_2(run, arguments, word):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert word in err
+    assert err.count("\n") == 1
