@@ -62,15 +62,17 @@ class Batch:
         Identical queries are drawn and paid for once. Raises `BudgetError` if one does not fit.
         """
         self.known = dict(known)
+        if not self.queries:
+            return
         first: dict[bytes, int] = {}
         for i, digest in enumerate(self.digests):
             if digest not in known:
                 first.setdefault(digest, i)
         self.new = list(first.values())
-        if not self.queries:
-            return
-        charged = set(self.new)
-        priced = [q if i in charged else replace(q, micro=0) for i, q in enumerate(self.queries)]
+        priced = self.queries
+        if len(self.new) < len(priced):
+            charged = set(self.new)
+            priced = [q if i in charged else replace(q, micro=0) for i, q in enumerate(priced)]
         left = budget.price(priced, self.user).left_after.tolist()
         self.prices = [Price(q.micro, rest) for q, rest in zip(priced, left, strict=True)]
 

@@ -205,7 +205,8 @@ class Curator:
         self._guarantee(mechanism)  # what could fail does so before anything is paid for
 
         def draw(asked: Sequence[Query]) -> list[bool]:
-            chosen = np.stack([query.place for query in asked])
+            one = len(asked) == 1
+            chosen = asked[0].place[np.newaxis] if one else np.stack([q.place for q in asked])
             found = self.question.look(self._neighbours, chosen, mechanism.cap).tolist()
             return [mechanism.answer(*counts, draw=self._random) for counts in found]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from isinglass.detect.metric import Metric
 from isinglass.kernels.ball import UNCAPPED, BallIndex
+from isinglass.kernels.ball_count import Limits
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -35,6 +36,7 @@ class Neighbours:
             raise ValueError("places must hold finite numbers only")
         self.metric = metric
         self._index = BallIndex(rows, metric.kernel, n_jobs=n_jobs)
+        self._radius: tuple[float, Limits] | None = None
         # Equal places are equal bytes, since minus zero is gone and nothing is NaN.
         self._sorted = np.sort(_as_bytes(rows))
 
@@ -53,7 +55,13 @@ class Neighbours:
         """How many records lie at distance `r` or less of each place, or `cap` if that is less."""
         rows = np.ascontiguousarray(places, dtype=np.float64)
         limit = UNCAPPED if cap is None else cap
-        return self._index.counts(rows, self.metric.limits(r), limit)
+        return self._index.counts(rows, self._limits(r), limit)
+
+    def _limits(self, r: float) -> Limits:
+        """What a radius means to the metric; a curator asks about one, again and again."""
+        if self._radius is None or self._radius[0] != r:
+            self._radius = r, self.metric.limits(r)
+        return self._radius[1]
 
     def copies(self, places: Array) -> Counts:
         """How many records equal each place in every column."""

@@ -85,8 +85,9 @@ class Sparse(Question):
             raise ValueError(f"count_query must be True or False, got {self.count_query}")
 
     def look(self, table: Look, places: Array, cap: int) -> Counts:
-        near = table.within(places, self.r, self.beta + cap)
-        return np.column_stack([np.zeros_like(near), near])
+        counts = np.zeros((len(places), 2), dtype=np.int64)
+        counts[:, 1] = table.within(places, self.r, self.beta + cap)
+        return counts
 
     def anomalous(self, *counts: int) -> bool:
         return counts[1] + self.count_query <= self.beta

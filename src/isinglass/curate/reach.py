@@ -108,7 +108,11 @@ class Reach:
     def at(self, place: Array, radius: float) -> int:
         """`sums` at one place, without the ceremony: most asks are about one record."""
         place = np.ascontiguousarray(place, dtype=np.float64)
-        if not (np.abs(place).max() <= _FARTHEST and (0 <= radius <= _FARTHEST or radius == _INF)):
+        # A sum, which NaN does not get through; where it is too large, the long way decides.
+        if not (
+            sum(map(abs, place.tolist())) <= _FARTHEST
+            and (0 <= radius <= _FARTHEST or radius == _INF)
+        ):
             return int(self.sums(place.reshape(1, -1), [radius])[0])  # says what is wrong
         found = np.array([self._everywhere])
         self._add_up(place.reshape(1, -1), np.array([float(radius)]), found)

@@ -31,11 +31,12 @@ def read(source: Any, columns: Sequence[str] | None = None, *, what: str = "reco
     Of a path or a frame, `columns` chooses, in that order; what has no names of its own must be
     as wide. Missing values come out as NaN: whoever uses the rows says what that means.
     """
-    if isinstance(source, Mapping) or _is_series(source):
+    plain = isinstance(source, np.ndarray)  # what most asks bring, and has no names
+    if not plain and (isinstance(source, Mapping) or _is_series(source)):
         names = tuple(str(name) for name in source.keys())  # noqa: SIM118 (a series' keys)
         values = list(source.values()) if isinstance(source, Mapping) else source
         return Records(_numbers(values, what).reshape(1, -1), names, single=True)
-    if has_names(source):
+    if not plain and has_names(source):
         return _from_table(source, columns)
     rows = _numbers(source, what)
     if rows.ndim not in (1, 2):

@@ -137,6 +137,9 @@ class Space:
 
     def read(self, records: Any) -> Records:
         """Rows of the declared columns; names, where there are any, must be those, in order."""
+        one = type(records) is np.ndarray and records.shape == (len(self.columns),)
+        if one and records.dtype == np.float64:  # as most asks bring it
+            return Records(records.reshape(1, -1).copy(), None, single=True)
         found = reading.read(records, None if reading.has_names(records) else self.columns)
         wrong = None if found.names is None else other_columns(found.names, self.columns)
         if wrong is not None:
@@ -147,6 +150,8 @@ class Space:
         """The place of each record, a row each; ValueError where one is not finite."""
         rows = records.rows if isinstance(records, Records) else self.read(records).rows
         refuse_holes(rows, self.columns, "records", ValueError)
+        if self.low is None and self.projection is None:
+            return np.ascontiguousarray(rows + 0.0)  # minus zero is the same place as zero
         with np.errstate(over="ignore", invalid="ignore"):
             if self.low is not None and self.high is not None:
                 rows = (rows - self.low) / (self.high - self.low)

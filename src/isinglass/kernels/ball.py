@@ -95,7 +95,7 @@ class BallIndex:
     def counts(self, X: Array, limits: Limits, cap: int = UNCAPPED) -> Counts:
         """How many records lie within the ball around each row of `X`, which must be finite."""
         if len(X) < _FEW:
-            found = [self.count(np.array(row, dtype=np.float64), limits, cap) for row in X]
+            found = [self.count(np.ascontiguousarray(row), limits, cap) for row in X]
             return np.array(found, dtype=np.int64)
         blocks = [X[k : k + _BLOCK] for k in range(0, len(X), _BLOCK)]
         asking = (BallIndex(block, self.distance, n_jobs=self.n_jobs) for block in blocks)
