@@ -36,7 +36,7 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments again with this tool, and say which of its claims hold.
 
-    Data that are missing are named, never replaced. Example:
+    Data that are missing are named, and a stand-in is called one. Example:
 
     isinglass reproduce rotation --quick -o reproduced
     """
@@ -76,7 +76,7 @@ def reproduce(
 def _fetch(data: Path | None) -> None:
     from isinglass.cli.show import say
     from isinglass.reproduce.data import Sets
-    from isinglass.reproduce.fetch import OPENML, fetch
+    from isinglass.reproduce.fetch import ELSEWHERE, OPENML, fetch
 
     if data is None:
         raise ValueError("--fetch needs --data, the folder to put the sets in")
@@ -84,9 +84,8 @@ def _fetch(data: Path | None) -> None:
         if not (data / f"{name}.parquet").exists():
             fetch(name, data)
             say(f"fetched {name}")
-    lacking = [name for name in ("thyroid", "aps_test_pca12") if not Sets(data).has(name)]
-    if lacking:
-        say(f"note: OpenML does not have {', '.join(lacking)} as the papers used them")
+    if lacking := [name for name in ELSEWHERE if not Sets(data).has(name)]:
+        say(f"note: OpenML does not have these as they are used here: {', '.join(lacking)}")
 
 
 def _document(found: Reproduction) -> dict[str, Any]:

@@ -55,12 +55,17 @@ def _accuracy(found: Evidence) -> list[Claim]:
     falls = {one.name: one.auc(0.01) - one.auc(0.6) for one in every}
     little = max(first.values())
     loss = {one.name: one.auc(None) - one.auc(0.2) for one in every}
+    dearest = {one.name: one.auc(None) - one.auc(0.6) for one in every}
     made = [
         Claim(
             "Section 6",
             "Accuracy is comparable with that on raw records; the loss is generally small",
-            "holds" if max(loss.values()) <= 0.05 else "holds conditionally",
-            "area lost at alpha = 0.2: " + _list((n, f"{v:.3f}") for n, v in loss.items()),
+            "holds" if max(dearest.values()) <= 0.05 else "holds conditionally",
+            "the ranking is; area lost at alpha = 0.2: "
+            + _list((n, f"{v:.3f}") for n, v in loss.items())
+            + "; at 0.6: "
+            + _list((n, f"{v:.3f}") for n, v in dearest.items())
+            + ". The paper's own threshold fares worse: see the claim about it",
         ),
         Claim(
             "Table 1",
@@ -183,7 +188,7 @@ def _estimation(found: Evidence) -> list[Claim]:
             "Section 5.1",
             "The double logistic defeats MAP estimation, since eq. 5 needs normal data",
             "does not hold" if worst > 0.5 else "holds conditionally",
-            "variance recovered with T alone at the settings of Table 1 (w = n - 1, "
+            "variance recovered with T and as many other records of the same kind (w = n - 1, "
             "alpha = 0.01): " + _list((n, f"{100 * v:.0f} %") for n, v in shares.items()),
         ),
         Claim(
@@ -199,8 +204,8 @@ def _estimation(found: Evidence) -> list[Claim]:
             "Section 3.1",
             "Private matrices keep a colluding server, which holds T, from the records",
             "holds" if hidden else "holds conditionally",
-            "variance recovered with w = (n + 1) / 2, T + D known / T alone at alpha = 0.01 / "
-            "T alone at 0.6: "
+            "variance recovered with w = (n + 1) / 2 and as many other records of the same kind, "
+            "T + D known / T at alpha = 0.01 / T at 0.6: "
             + _list((n, " / ".join(f"{100 * v:.0f}" for v in s) + " %") for n, s in own.items())
             + f". As many known pairs as columns tell the matrix: {_pairs(found)}",
         ),
