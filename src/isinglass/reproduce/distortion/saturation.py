@@ -134,8 +134,8 @@ def _index(how: How, part: Part) -> None:
             "Figure 10(c): the bound by the range of the data, and what attackers get",
             f"The paper's measure of privacy, corrected, for data in [0, range]^{_D}; beside it "
             "the share of variance that a snoop with known pairs and a holder of the key explain "
-            "(random records, sigma_a = 0). The index knows nothing of m and p, which decide what "
-            "a snoop gets.",
+            "(random records, sigma_a = 0, one key). The index knows nothing of m and p, which "
+            "decide what a snoop gets.",
             tuple(rows),
             picture(
                 "line",

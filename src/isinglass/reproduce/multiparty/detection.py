@@ -141,7 +141,7 @@ def fewer_dimensions(found: dict[str, Detection]) -> list[Number]:
                 "against r = 1",
                 printed,
                 lost,
-                note="" if near else "the paper says no more than about and might",
+                note="the paper says about" if near else "the paper says no more than might",
             )
         )
     return numbers
