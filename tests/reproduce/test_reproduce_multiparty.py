@@ -10,7 +10,7 @@ from isinglass.progress import quiet
 from isinglass.reproduce.multiparty import detection as multiparty_detection
 from isinglass.reproduce.multiparty import paper as multiparty
 from isinglass.reproduce.multiparty import printed as multiparty_printed
-from isinglass.reproduce.multiparty.attacks import best_match, explained, private_matrix
+from isinglass.reproduce.multiparty.attacks import best_match, private_matrix
 from isinglass.reproduce.multiparty.detection import Detection, table_1
 from isinglass.reproduce.multiparty.protocol import (
     Outcome,
@@ -22,6 +22,7 @@ from isinglass.reproduce.multiparty.protocol import (
 )
 from isinglass.reproduce.multiparty.theory import filters
 from isinglass.reproduce.result import How
+from isinglass.reproduce.variance import explained
 
 pytest.importorskip("torch", reason="the network needs isinglass[neural]")
 

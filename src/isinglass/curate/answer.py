@@ -36,7 +36,7 @@ class Price:
     """What a query would cost now, if it were asked; nothing was asked, nothing was spent.
 
     `spent` is 0 where the answer is stored; `left` and `queries_left` are what would remain here,
-    after this query and those before it in the same batch.
+    after all queries of the same batch.
     """
 
     epsilon: float

@@ -13,16 +13,11 @@ from isinglass.reproduce.distortion import printed
 from isinglass.reproduce.distortion.setting import Array, Part, Table, network, seeds
 from isinglass.reproduce.draw import Row, picture
 from isinglass.reproduce.result import Claim, Figure, How, Number
+from isinglass.reproduce.variance import explained
 
 _D = printed.ARCHIVE_COLUMNS
 _SLOPES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _SIZES = (29, 60)
-
-
-def explained(records: Array, guess: Array) -> float:
-    """The share of the records' variance that a guess explains, all columns together."""
-    left = np.square(records - guess).sum()
-    return float(1 - left / np.square(records - records.mean(axis=0)).sum())
 
 
 def undone(made: Distortion, records: Array) -> Array:
@@ -78,7 +73,7 @@ def _undo(how: How, part: Part, table: Table) -> None:
     few = float(np.median(np.abs(undone(thin.fit(records), records) - records)))
     fold = network("square", seed=key, size=60)
     attack = StolenKeyAttack(n_simulated=how.pick(500, 2000), random_state=key)
-    squared = explained(records, attack.guess(fold.fit_transform(records), StolenKey(fold)))
+    squared = explained(attack.guess(fold.fit_transform(records), StolenKey(fold)), records)
     for size in _SIZES:
         part.numbers.append(
             Number(
@@ -128,7 +123,7 @@ def _pairs(how: How, part: Part, table: Table) -> None:
     found = []
     for what, records, pairs, model, sigma_w in cases:
         guess = attack(records, "tanh", pairs, model, sigma_w=sigma_w)
-        found.append(explained(records[pairs:], guess))
+        found.append(explained(guess, records[pairs:]))
         part.numbers.append(
             Number(
                 "Section VIII",

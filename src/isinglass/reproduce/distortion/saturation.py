@@ -12,11 +12,12 @@ from isinglass.attack.knowledge import KnownPairs
 from isinglass.attack.known_input import KnownInputAttack
 from isinglass.progress import Progress
 from isinglass.reproduce.distortion import printed
-from isinglass.reproduce.distortion.inversion import explained, undone
+from isinglass.reproduce.distortion.inversion import undone
 from isinglass.reproduce.distortion.lemmas import printed_square
 from isinglass.reproduce.distortion.setting import SIZE, Part, network, seeds
 from isinglass.reproduce.draw import Row, picture
 from isinglass.reproduce.result import Claim, Figure, How, Number
+from isinglass.reproduce.variance import explained
 
 _D = printed.ARCHIVE_COLUMNS
 _FAR = 1000.0  # how far outliers lie from the origin, where records lie within 1
@@ -206,6 +207,6 @@ def _attacked(
             released = made.fit_transform(cube)
             known = KnownPairs(np.arange(_PAIRS), cube[:_PAIRS])
             guess = KnownInputAttack("ridge").guess(released, known)[_PAIRS:]
-            snoop[size, range_] = explained(cube[_PAIRS:], guess)
-            holder[size, range_] = explained(cube[:100], undone(made, cube[:100]))
+            snoop[size, range_] = explained(guess, cube[_PAIRS:])
+            holder[size, range_] = explained(undone(made, cube[:100]), cube[:100])
     return snoop, holder

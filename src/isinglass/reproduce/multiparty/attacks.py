@@ -26,6 +26,7 @@ from isinglass.progress import Progress
 from isinglass.reproduce.multiparty.printed import ALPHAS
 from isinglass.reproduce.multiparty.protocol import matrix_of, participant
 from isinglass.reproduce.result import How
+from isinglass.reproduce.variance import explained
 
 Array = NDArray[Any]
 
@@ -150,12 +151,6 @@ def _ica(
         shares = best_match(guess, victim)
         blind = best_match(rng.permutation(guess), victim)
         found.ica[what] = float(shares.mean()), float(shares.max()), float(blind.mean())
-
-
-def explained(guess: Array, truth: Array) -> float:
-    """The share of the variance of all columns together that a guess explains."""
-    spread = np.square(truth - truth.mean(axis=0)).sum()
-    return float(1 - np.square(guess - truth).sum() / spread)
 
 
 def best_match(guess: Array, truth: Array) -> Array:
