@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.kernels import nearest, products
+from isinglass.kernels import bounds, nearest, products
 from isinglass.kernels.leaves import FAN
 
 widths = st.integers(1, 13)  # whole blocks of four columns, and what is left over
@@ -34,17 +34,14 @@ def plain_squares(a, b, gap):
 
 
 @given(widths, st.sampled_from([16, 48]), seeds)
-def test_scan_and_turn_agree_with_numpy(width, rows, seed):
+def test_scan_agrees_with_numpy(width, rows, seed):
     rng = np.random.default_rng(seed)
-    gap, Q = some_gaps(rng, width), whole(rng, 3, width)
-    tile, other = whole(rng, width, rows), whole(rng, width, 2 * rows)
+    gap, Q, tile = some_gaps(rng, width), whole(rng, 3, width), whole(rng, width, rows)
     square = np.empty(rows, dtype=np.float32)
     before = whole(rng, 5)
     flat = np.concatenate([before, tile.ravel()])
     nearest.scan(Q, 1, np.float32(2), flat, len(before), rows, gap, square)
     np.testing.assert_array_equal(square, 2 + plain_squares(tile, Q[1][:, None], gap))
-    nearest.turn(tile, other, gap, square)
-    np.testing.assert_array_equal(square, plain_squares(tile, other[:, :rows], gap))
 
 
 @given(widths, seeds)
@@ -59,23 +56,50 @@ def test_box_and_centre_distances_agree_with_numpy(width, seed):
     step = np.maximum(np.maximum(below - high[:, None], low[:, None] - above), 0)
     added = np.where(gap[:, None] > 0, gap[:, None] * (step > 0), step**2)
     np.testing.assert_array_equal(square, added.sum(axis=0))
-    products.centre_squares(low, boxes.ravel(), 1, gap, square)
+    bounds.centre_squares(low, boxes.ravel(), 1, gap, square)
     away = ((below + above) / 2 - low[:, None]) ** 2 * (gap[:, None] == 0)
     np.testing.assert_array_equal(square, away.sum(axis=0))
 
 
-@given(st.integers(1, 6), st.integers(1, 16), seeds)
-def test_the_least_of_several_leaves_are_kept_without_the_own_row(k, w, seed):
+@given(widths, st.integers(1, 40), st.integers(1, 20), seeds)
+def test_a_product_gives_the_squares_of_rows_and_queries(width, n, size, seed):
     rng = np.random.default_rng(seed)
-    queries, leaves, padded = 4, 3, 16
-    best = np.full((queries, k), np.inf, dtype=np.float32)
-    number = rng.permutation(leaves * w).astype(np.int32)
-    skip = np.append(0, rng.integers(-1, leaves * w, size=queries))  # queries begin at place 1
-    seen = [np.full((queries, k), np.inf)]
+    gap, Q, middle = some_gaps(rng, width), whole(rng, size + 3, width), whole(rng, width)
+    tile = np.full((width, products.padded(n)), np.inf, dtype=np.float32)
+    tile[:, :n] = whole(rng, width, n)
+    who, numeric = rng.permutation(size + 3)[:size], gap == 0
+    lanes, length = products.from_middle(Q, who, middle, numeric)
+    rows, square = np.empty((width, n), dtype=np.float32), np.empty(n, dtype=np.float32)
+    before = whole(rng, 5)
+    flat = np.concatenate([before, tile.ravel()])
+    products.seen_from(middle, flat, len(before), numeric, rows, square)
+    product = rows.T @ lanes
+    products.add_gaps(tile, Q[who].T, n, gap, product)
+    found = square[:, None] + product[:, :size] + length[:size]
+    expected = plain_squares(tile[:, :n, None], Q[who].T[:, None, :], gap)
+    np.testing.assert_array_equal(found, expected)
+
+
+@given(st.integers(1, 7), st.integers(1, 20), st.sampled_from([16, 32]), seeds)
+def test_the_least_of_several_leaves_are_kept_without_the_own_row(k, n, lanes, seed):
+    rng = np.random.default_rng(seed)
+    leaves, size, least = 4, lanes - 3, np.empty(lanes, dtype=np.float32)
+    best = np.full((k, lanes), np.inf, dtype=np.float32)
+    number = rng.permutation(leaves * n).astype(np.int32)
+    skip = rng.integers(-1, leaves * n, size=lanes)
+    seen = [np.full((k, lanes), np.inf)]
     for leaf in range(leaves):
-        rows, squares = whole(rng, queries, padded), whole(rng, padded)
-        squares[w:] = np.inf  # the padding of a tile
-        products.keep_least(rows, squares, number, leaf * w, w, skip, 1, best)
-        own = number[leaf * w : leaf * w + w] == skip[1:, None]
-        seen.append(np.where(own, np.inf, (rows + squares)[:, :w]))
-    np.testing.assert_array_equal(best, np.sort(np.concatenate(seen, axis=1), axis=1)[:, :k])
+        # Leaves further on have fewer rows that are near, so that both ways of keeping are met.
+        product, square = whole(rng, n, lanes), whole(rng, n) + 3 * leaf
+        plain = np.where(
+            number[leaf * n : leaf * n + n, None] == skip, np.inf, product + square[:, None]
+        )
+        for j in range(lanes):
+            products.leave_out(number, leaf * n, n, skip[j], product, j)
+        if leaf == 0:
+            products.keep_least(product, square, best)
+        else:
+            products.keep_few(product, square, size, least, best)
+        seen.append(plain)
+    expected = np.sort(np.concatenate(seen), axis=0)[:k]
+    np.testing.assert_array_equal(best[:, :size], expected[:, :size])

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.detect.space import Space
-from isinglass.kernels import brute, leaves, nearest, products
-from isinglass.threads import one_thread, spread
+from isinglass.kernels import bounds, brute, leaves, nearest, sift
+from isinglass.kernels.leaves import FAN
+from isinglass.threads import available, one_thread, spread
 
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
@@ -21,8 +22,8 @@ _LEAF_ROWS, _LEAF_ROWS_AT_MOST = 64, 512
 _MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are taken
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
 LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
-_BATCH = 64  # queries of one leaf that are bounded together
-_BATCH_PRODUCT = 128  # queries that are compared with everything together
+_BATCH, _BATCH_WANTED = 128, 64  # queries of some leaves that are bounded together
+_BATCH_PRODUCT = 256  # queries that are compared with everything together, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,13 @@ class Searcher:
         if self._takes_all(self.k):
             return bound
         index, measure = self.index, self.measure
-        spread(
-            lambda a, b: nearest.leaf_bounds(index, a, b, measure, self.k, bound),
-            index.n_leaves,
-            n_jobs=self.n_jobs,
-            step=max(16, index.n_leaves // 64),
-        )
+        with one_thread():
+            spread(
+                lambda a, b: bounds.leaf_bounds(index, a, b, measure, self.k, bound),
+                index.n_leaves,
+                n_jobs=self.n_jobs,
+                step=max(16, index.n_leaves // 64),
+            )
         return bound
 
     def own(self, places: Rows, cutoff: float = -np.inf) -> Found:
@@ -122,19 +124,14 @@ class Searcher:
     def _leaf(self, places: Rows) -> Rows:
         return np.searchsorted(self.index.start, places, side="right") - 1
 
-    def refine(
-        self,
-        places: Rows,
-        bound: NDArray[np.float32],
-        n_leaves: int,
-    ) -> None:
-        """Better the bounds of rows of the table by the few leaves nearest to their own."""
+    def refine(self, places: Rows, bound: NDArray[np.float32], n_leaves: int) -> None:
+        """Better the bounds of rows of the table by some leaves near to their own."""
         places = np.sort(places)
         for a in range(0, len(places), QUERIES):
             part = places[a : a + QUERIES]
             rows = self.index.order[part].astype(np.int64)
             queries = nearest.Queries(*self.space.queries(self.X[rows]), rows, self._leaf(part))
-            score, _ = self._near(queries, n_leaves, self.k)
+            score, _ = self._near(queries, n_leaves, self.k, at_home=True)
             with np.errstate(over="ignore"):
                 better = np.nextafter(score.astype(np.float32), np.float32(np.inf))
             bound[part] = np.minimum(bound[part], better)
@@ -201,10 +198,10 @@ class Searcher:
         again, scores, reach = best[long], score[long], reach[long]
         states = np.full(len(long), nearest.EXACT, dtype=np.uint8)
         pair, few = nearest.Pair(A[long], self.X), nearest.Queries(*parts)
-        batches = np.append(np.arange(0, len(long), _BATCH_PRODUCT), len(long))
+        batches = _even(len(long), _BATCH_PRODUCT, available(self.n_jobs))
         with one_thread():
             spread(
-                lambda a, b: products.sift(
+                lambda a, b: sift.sift(
                     pair, few, batches, a, b, self.index, self.measure, cutoff, reach, again,
                     scores, states,
                 ),
@@ -214,21 +211,39 @@ class Searcher:
             )  # fmt: skip
         best[long], score[long], state[long] = again, scores, states
 
-    def _near(self, queries: nearest.Queries, n_leaves: int, k: int) -> tuple[Doubles, Doubles]:
-        """Bounds on the score and on the k-th distance from the leaves close by."""
-        batches = _close_by(queries.home, self.index.n_leaves, _BATCH if n_leaves > LOOK else 16)
+    def _near(
+        self, queries: nearest.Queries, n_leaves: int, k: int, *, at_home: bool = False
+    ) -> tuple[Doubles, Doubles]:
+        """Bounds on the score and on the k-th distance from some leaves close by.
+
+        Up to 16 of them are those beside a query's own leaf, if all queries are `at_home`: nearly
+        as good as the nearest ones, and nothing has to be looked for.
+        """
+        beside = at_home and n_leaves <= FAN
+        if beside:
+            batches = _runs(queries.home // n_leaves)
+        else:
+            wanted = _BATCH_WANTED if n_leaves > LOOK else FAN
+            batches = _close_by(queries.home, self.index.n_leaves, wanted)
         n_leaves = min(n_leaves, self.index.n_leaves)
         score, reach = np.empty(len(queries.Q)), np.empty(len(queries.Q))
         with one_thread():
             spread(
-                lambda a, b: products.near_bounds(
-                    queries, batches, a, b, self.index, self.measure, k, n_leaves, reach, score
+                lambda a, b: bounds.near_bounds(
+                    queries, batches, a, b, self.index, self.measure, k, n_leaves, beside, reach,
+                    score,
                 ),
                 len(batches) - 1,
                 n_jobs=self.n_jobs,
                 step=max(1, min(16, len(batches) // 16)),
-            )
+            )  # fmt: skip
         return score, reach
+
+
+def _even(n: int, size: int, workers: int) -> Rows:
+    """Where batches of up to `size` queries begin, and the end: as many for every worker."""
+    n_batches = workers * -(-n // (size * workers))
+    return np.unique(np.linspace(0, n, n_batches + 1).astype(np.int64))
 
 
 def _close_by(home: Rows, n_leaves: int, wanted: int) -> Rows:
@@ -239,7 +254,12 @@ def _close_by(home: Rows, n_leaves: int, wanted: int) -> Rows:
     n, together = len(home), 1
     while together < wanted and n * together < wanted * n_leaves:
         together *= 2
-    place = home // together
+    return _runs(home // together)
+
+
+def _runs(place: Rows) -> Rows:
+    """Where batches of equal places begin, and the end."""
+    n = len(place)
     first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
     within = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))
     return np.append(np.flatnonzero(within % _BATCH == 0), n)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.detect.searcher import LOOK, QUERIES, Doubles, Rows, Searcher
+from isinglass.detect.searcher import QUERIES, Doubles, Rows, Searcher
+from isinglass.kernels.leaves import FAN
 from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
 
-_FIRST = 32  # queries of the first round, which has no cutoff yet
-_FURTHER = (LOOK, 4 * LOOK, 16 * LOOK)  # leaves that bound a row where boxes exclude little
+_FIRST = 8  # queries of the first round, which has no cutoff yet
+_SEEDS = 16  # times n: rows with the highest bounds, searched before the others are looked at
+# Where boxes exclude little, leaves that bound a row: first a few to choose seeds by, then more
+# and more, dearer each time, for the few that are left. Up to a group, those beside it will do.
+_FOR_SEEDS, _FOR_ALL = FAN, (8, 32, 128)
 
 
 @dataclass(slots=True)
@@ -54,28 +59,37 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     """
     top = Strongest(min(n, len(table.X)))
     bound = table.bounds()
-    places = _highest(bound, largest(bound, 16 * n))
-    _search(table, top, places[:_FIRST], bound)  # shows whether boxes exclude anything
-    searched, places = places[:_FIRST], places[_FIRST:]
+    seeds = _highest(bound, largest(bound, _SEEDS * n))
+    _search(table, top, seeds[:_FIRST], bound)  # shows whether boxes exclude anything
+    searched, seeds, size = seeds[:_FIRST], seeds[_FIRST:], n
     if table.unprunable:
-        table.refine(places, bound, LOOK)
-        places = _highest(bound, places)
-    for part in np.array_split(places[: 3 * n], 6 if table.unprunable else 3):
-        _search(table, top, part, bound)
+        table.refine(seeds, bound, _FOR_SEEDS)
+        seeds, size = _highest(bound, seeds)[: 3 * n], n // 2
+    for part in _rounds(len(seeds), size, alike=3 * n):
+        _search(table, top, seeds[part], bound)
     left = bound >= _float32_below(top.cutoff)
-    left[searched] = left[places[: 3 * n]] = False
+    left[searched] = left[seeds] = False
     places = np.flatnonzero(left)
-    if table.unprunable:
-        for n_leaves in _FURTHER:  # dearer each time, for the few that are left
-            table.refine(places, bound, n_leaves)
-            places = places[bound[places] >= _float32_below(top.cutoff)]
+    for n_leaves in _FOR_ALL if table.unprunable else ():
+        table.refine(places, bound, n_leaves)
+        places = places[bound[places] >= _float32_below(top.cutoff)]
     places = _highest(bound, places)
-    a, size = 0, max(2 * n, 1024)
-    while a < len(places) and bound[places[a]] >= _float32_below(top.cutoff):
-        progress("searching", a, len(places))
-        _search(table, top, places[a : a + size], bound)
-        a, size = a + size, min(2 * size, QUERIES)
+    for part in _rounds(len(places), max(2 * n, 1024)):
+        if bound[places[part.start]] < _float32_below(top.cutoff):
+            break
+        progress("searching", part.start, len(places))
+        _search(table, top, places[part], bound)
     return top
+
+
+def _rounds(n: int, size: int, *, alike: int = 0) -> Iterator[slice]:
+    """Parts of range(n): the first `alike` of one size, then larger ones, as the cutoff settles."""
+    a, size = 0, max(size, 1)
+    while a < n:
+        yield slice(a, min(a + size, n))
+        a += size
+        if a >= alike:
+            size = min(2 * size, QUERIES)
 
 
 def _search(table: Searcher, top: Strongest, places: Rows, bound: NDArray[np.float32]) -> None:
@@ -90,7 +104,7 @@ def _search(table: Searcher, top: Strongest, places: Rows, bound: NDArray[np.flo
 
 def _highest(bound: NDArray[np.float32], places: Rows) -> Rows:
     """Places from the highest bound down."""
-    falling: Rows = places[np.argsort(-bound[places], kind="stable")]
+    falling: Rows = places[np.argsort(-bound[places])]
     return falling
 
 

@@ -22,6 +22,16 @@ def kernel(function: Function) -> Function:
     return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def steering(function: Function) -> Function:
+    """As `kernel`, for sums that steer a search and decide nothing.
+
+    A product may be fused with the sum it goes into: faster, and rounded once less. Whether it
+    is depends on the machine, which no answer may.
+    """
+    fused = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+    return cast(Function, fused(function))
+
+
 def is_kept(function: Callable[..., object]) -> bool:
     """Whether machine code of a kernel is on disk already, from this or an earlier process."""
     folder = Path(getattr(function, "_cache").cache_path)  # noqa: B009 (numba has no public name)

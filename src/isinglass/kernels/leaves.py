@@ -21,6 +21,7 @@ Ints = NDArray[np.int64]
 
 FAN = 16  # boxes in a group: four binary splits, two vector registers
 _SAMPLE = 64  # sampled rows per bucket: enough for halves that are nearly equal
+_ENOUGH = 128  # rows that show which column is the most spread
 _INF = np.float32(np.inf)
 _ROUNDING = np.float32(2.0**-23)  # twice the rounding of a float32
 
@@ -153,19 +154,18 @@ def halve(Y, index, levels, column, value):
 @kernel
 def most_spread(Y, rows, total, square):
     """The column of the largest variance, measured from the first row so that nothing cancels."""
-    width = Y.shape[1]
-    origin = Y[rows[0]]
+    width, step = Y.shape[1], max(rows.shape[0] // _ENOUGH, 1)
+    first, n = rows[0], np.float32((rows.shape[0] + step - 1) // step)
     for c in range(width):
         total[c] = 0
         square[c] = 0
-    for i in range(1, rows.shape[0]):
-        row = Y[rows[i]]
+    for i in range(step, rows.shape[0], step):
+        row = rows[i]
         for c in range(width):
-            y = row[c] - origin[c]
+            y = Y[row, c] - Y[first, c]
             total[c] += y
             square[c] += y * y
     best, most = 0, np.float32(-1)
-    n = np.float32(rows.shape[0])
     for c in range(width):
         spread_here = square[c] / n - (total[c] / n) ** 2
         if spread_here > most:
@@ -261,6 +261,7 @@ def place_leaves(bucket_start, first, width, start, tile_at):
 def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, exact):
     """Sort the rows of some buckets into their leaves; write tiles and boxes."""
     width = Y.shape[1]
+    low, high = np.empty(width, np.float32), np.empty(width, np.float32)
     for b in range(begin, end):
         leaves = first[b + 1] - first[b]
         levels = 0
@@ -270,7 +271,9 @@ def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, 
         n = start[first[b + 1]] - base
         near = np.empty((n, width), np.float32)
         for i in range(n):
-            near[i] = Y[order[base + i]]
+            row = order[base + i]
+            for c in range(width):
+                near[i, c] = Y[row, c]
         index = np.arange(n).astype(np.int32)
         halve(near, index, levels, np.empty(leaves, np.int64), np.empty(leaves, np.float32))
         rows = order[base : base + n].copy()
@@ -282,7 +285,7 @@ def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, 
             w = start[leaf + 1] - start[leaf]
             tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, (w + 15) // 16 * 16))
             box = boxes[leaf // FAN, :, :, leaf % FAN]
-            point = write_tile(near, index[a : a + w], tile, box)
+            point = write_tile(near, index[a : a + w], tile, box, low, high)
             if not exact and w > 0:
                 blur[leaf] = widen(near, index[a : a + w], box)
             if point and w > k and identical(X, order[start[leaf] : start[leaf + 1]]):
@@ -294,22 +297,25 @@ def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, 
 
 
 @kernel
-def write_tile(near, index, tile, box):
+def write_tile(near, index, tile, box, low, high):
     """Rows into columns, padded with infinity; their box; whether the box is a single point."""
-    w = index.shape[0]
+    w, width = index.shape[0], tile.shape[0]
+    for c in range(width):
+        low[c], high[c] = _INF, -_INF
+    for i in range(w):
+        row = index[i]
+        for c in range(width):
+            tile[c, i] = near[row, c]
+        for c in range(width):
+            y = near[row, c]
+            low[c] = y if y < low[c] else low[c]
+            high[c] = y if y > high[c] else high[c]
     point = True
-    for c in range(tile.shape[0]):
-        low, high = _INF, -_INF
-        for i in range(w):
-            y = near[index[i], c]
-            tile[c, i] = y
-            low = y if y < low else low
-            high = y if y > high else high
+    for c in range(width):
         for i in range(w, tile.shape[1]):
             tile[c, i] = _INF
-        box[c, 0] = low
-        box[c, 1] = high
-        point = point and low == high
+        box[c, 0], box[c, 1] = low[c], high[c]
+        point = point and low[c] == high[c]
     return point
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.kernels.jit import kernel
+from isinglass.kernels.jit import kernel, steering
 from isinglass.kernels.leaves import FAN
 
 MEAN, SUM, KTH = 0, 1, 2
@@ -25,7 +25,6 @@ _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
 _UP = 1 + 1e-12  # more than float64 can round in a few steps
 _UP32 = 1 + 2.0**-22  # the same for a step in float32
-_LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
 _AT_HOME = 4  # leaves of its own group that a query visits before it looks elsewhere
 _WAITING = 256  # neighbours that wait for their float64 distance
 
@@ -129,7 +128,7 @@ def insert(ascending, i, value):
     ascending[i, p] = value
 
 
-@kernel
+@steering
 def scan(Q, i, offset, tiles, at, width, gap, square):
     """Squared distances, in tile units, from stand-in `i` to the `width` rows of a tile.
 
@@ -149,8 +148,8 @@ def scan(Q, i, offset, tiles, at, width, gap, square):
             for j in range(w):
                 step0, step1 = tiles[place + j] - q0, tiles[place1 + j] - q1
                 step2, step3 = tiles[place2 + j] - q2, tiles[place3 + j] - q3
-                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
-                square[j] += two + more
+                two = square[j] + step0 * step0 + step1 * step1
+                square[j] = two + step2 * step2 + step3 * step3
             place, c = place + _4 * w, c + _4
             continue
         q = Q[i, c]
@@ -172,88 +171,7 @@ def four_numbers(gap, c):
     return gap[c] + gap[c + _1] + gap[c + _2] + gap[c + _3] == 0  # a gap is never below 0
 
 
-@kernel
-def leaf_bounds(index, begin, end, measure, k, bound):
-    """For the rows of some leaves, a score they cannot exceed; `bound` is in the index's order.
-
-    It is the score among the rows of the leaf alone: whatever a row's nearest neighbours are,
-    they are no further. All pairs of a leaf are met by turning it against itself: at turn s, row
-    j meets row j + s, and both keep the distance if it is among their k smallest.
-    """
-    start, tiles, tile_at, blur = index.start, index.tiles, index.tile_at, index.blur
-    gap, kind = measure.gap, measure.kind
-    width = gap.shape[0]
-    for leaf in range(begin, end):
-        at, n = start[leaf], start[leaf + 1] - start[leaf]
-        if n <= k:
-            bound[at : at + n] = _INF
-            continue
-        w = (n + 15) // 16 * 16
-        tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, w))
-        twice = np.zeros((width + 1, 2 * w), np.float32)
-        twice[:width, :w] = tile
-        twice[:width, w:] = tile
-        flat = twice.ravel()
-        square, spare = np.empty(2 * w, np.float32), np.empty(w, np.float32)
-        best = np.full((k, w), _INF, np.float32)
-        for s in range(1, w // 2 + 1):
-            # Seen from s places further on, the array has column j + s where it had j.
-            turn(tile, flat[s : s + width * 2 * w].reshape((width, 2 * w)), gap, square)
-            square[w:] = square[:w]
-            if 2 * s < w:  # at half a turn every pair is met from both sides anyway
-                spare[:] = square[w - s : 2 * w - s]
-                keep(best, spare)
-            keep(best, square[:w])
-        margin = 2 * blur[leaf] + measure.dust
-        shrink = 1 / (measure.scale * k) if kind == MEAN else 1 / measure.scale
-        for j in range(n):
-            total = 0.0
-            for p in range(0 if kind != KTH else k - 1, k):
-                total += np.sqrt(np.float64(best[p, j])) * measure.slack + margin
-            bound[at + j] = total * shrink * _UP32 + _LEAST
-
-
-@kernel
-def turn(tile, other, gap, square):
-    """Squared distances, in tile units, of each row of a tile to the one at its place in another.
-
-    `other` may be wider than the tile. Four columns at a time, as in `scan`.
-    """
-    w, columns, c = np.uint64(tile.shape[1]), np.uint64(tile.shape[0]), np.uint64(0)
-    for j in range(w):
-        square[j] = 0
-    while c < columns:
-        if four_numbers(gap, c):
-            c1, c2, c3 = c + _1, c + _2, c + _3
-            for j in range(w):
-                step0, step1 = tile[c, j] - other[c, j], tile[c1, j] - other[c1, j]
-                step2, step3 = tile[c2, j] - other[c2, j], tile[c3, j] - other[c3, j]
-                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
-                square[j] += two + more
-            c += _4
-            continue
-        if gap[c] > 0:
-            for j in range(w):
-                square[j] += gap[c] if tile[c, j] != other[c, j] else _0
-        else:
-            for j in range(w):
-                step = tile[c, j] - other[c, j]
-                square[j] += step * step
-        c += _1
-
-
-@kernel
-def keep(best, value):
-    """Put each value into the ascending column of `best` it belongs to, without a branch."""
-    for p in range(best.shape[0]):
-        for j in range(best.shape[1]):
-            new, old = value[j], best[p, j]
-            less = new < old
-            best[p, j] = new if less else old
-            value[j] = old if less else new
-
-
-@kernel
+@steering
 def box_squares(low, high, flat, g, gap, square):
     """Squared distances, in tile units, from a box to each box of group `g` of the `flat` boxes.
 
@@ -276,8 +194,8 @@ def box_squares(low, high, flat, g, gap, square):
                 step1 = between(flat[place1 + j], flat[place1 + fan + j], below1, above1)
                 step2 = between(flat[place2 + j], flat[place2 + fan + j], below2, above2)
                 step3 = between(flat[place3 + j], flat[place3 + fan + j], below3, above3)
-                two, more = step0 * step0 + step1 * step1, step2 * step2 + step3 * step3
-                square[j] += two + more
+                two = square[j] + step0 * step0 + step1 * step1
+                square[j] = two + step2 * step2 + step3 * step3
             place, c = place + _8 * fan, c + _4
             continue
         if gap[c] > 0:
