@@ -91,7 +91,7 @@ class Searcher:
         """Search for the neighbours of the table's own rows at these places of the index."""
         rows = self.index.order[places].astype(np.int64)
         home = self._leaf(places)
-        return self.search(self.X[rows], rows + self.first_row, home, cutoff)
+        return self.search(self._rows(rows), rows + self.first_row, home, cutoff)
 
     def anywhere(
         self,
@@ -117,6 +117,16 @@ class Searcher:
         score[order], done[order] = found.scores, found.done
         return Found(skip, score, done)
 
+    def _rows(self, rows: Rows) -> Array:
+        """Some rows of the table, collected by all threads: they lie far apart."""
+        A = np.empty((len(rows), self.X.shape[1]), dtype=self.X.dtype)
+
+        def take(a: int, b: int) -> None:
+            np.take(self.X, rows[a:b], axis=0, out=A[a:b], mode="clip")  # other modes copy twice
+
+        spread(take, len(rows), n_jobs=self.n_jobs, step=4096)
+        return A
+
     def _takes_all(self, k: int) -> bool:
         """Whether so many neighbours count that looking for them saves nothing."""
         return k > _LEAF_ROWS_AT_MOST // 2 and k > _MANY_NEIGHBORS * len(self.X)
@@ -130,7 +140,7 @@ class Searcher:
         for a in range(0, len(places), QUERIES):
             part = places[a : a + QUERIES]
             rows = self.index.order[part].astype(np.int64)
-            queries = nearest.Queries(*self.space.queries(self.X[rows]), rows, self._leaf(part))
+            queries = nearest.Queries(*self.space.queries(self._rows(rows)), rows, self._leaf(part))
             score, _ = self._near(queries, n_leaves, self.k, at_home=True)
             with np.errstate(over="ignore"):
                 better = np.nextafter(score.astype(np.float32), np.float32(np.inf))
@@ -178,7 +188,7 @@ class Searcher:
                 pair, queries, a, b, self.index, self.measure, cutoff, best, score, state
             )
 
-        spread(work, n, n_jobs=self.n_jobs, step=max(1, min(64, n // 16)))
+        spread(work, n, n_jobs=self.n_jobs, step=max(1, min(256, n // 8)))
         self.unprunable = bool(visited.sum() > _MANY * self.index.n_leaves * n)
 
     def _search_together(
