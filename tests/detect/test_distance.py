@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import isinglass as ig
-from isinglass.detect import walk
+from isinglass.detect import searcher, walk
 from isinglass.kernels import nearest
 
 
@@ -140,6 +140,47 @@ def test_many_dimensions_without_outliers_take_the_other_way_and_agree(n_jobs):
     np.testing.assert_array_equal(detector.anomaly_score(), brute(X))
     others = X[:40] + np.float32(0.5)
     np.testing.assert_array_equal(detector.anomaly_score(others), brute(others, X))
+
+
+@pytest.mark.parametrize("by", ["mean", "sum", "kth"])
+@pytest.mark.parametrize("k", [1, 5, 8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_other_way_agrees_whatever_is_compared(dtype, k, by, monkeypatch):
+    monkeypatch.setattr(searcher, "_MANY", -1.0)  # boxes are said to exclude nothing
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(1200, 6)).astype(dtype) + 1000  # products cancel: copies, and nearly
+    X[:100] = X[100:200] + 1e-3 * rng.integers(0, 2, size=(100, 6)).astype(dtype)
+    X[:, 3] = rng.integers(0, 3, size=1200)
+    X[0] += 1e6
+    weights = [1, 0.5, 4, 2, 1, 1e-3]
+    for discrete in ([], [3]):
+        for weight in (None, weights):
+            detector = ig.DistanceOutliers(40, k, score_by=by, weights=weight, discrete=discrete)
+            detector.fit(X)
+            assert detector._table.unprunable
+            plain = {"k": k, "by": by, "weights": weight, "discrete": discrete}
+            rows, scores = ranked(brute(X, **plain), 40)
+            np.testing.assert_array_equal(detector.outliers_, rows)
+            np.testing.assert_array_equal(detector.outlier_scores_, scores)
+            others = X[::50] + rng.integers(0, 2, size=(24, 6)).astype(dtype) * [1, 1, 1, 0, 1, 1]
+            others = others.astype(dtype)
+            np.testing.assert_array_equal(detector.anomaly_score(others), brute(others, X, **plain))
+
+
+@pytest.mark.parametrize("by", ["mean", "kth"])
+def test_without_outliers_a_memory_limit_does_not_change_the_answer(by):
+    X = np.random.default_rng(8).uniform(size=(1500, 20)).astype(np.float32)
+    detector = ig.DistanceOutliers(25, score_by=by, memory_limit=120_000).fit_blocks(Arrays(X))
+    assert detector._table is None
+    rows, scores = ranked(brute(X, by=by), 25)
+    np.testing.assert_array_equal(detector.outliers_, rows)
+    np.testing.assert_array_equal(detector.outlier_scores_, scores)
+
+
+def test_weights_whose_squares_overflow_are_refused():
+    X = np.random.default_rng(9).normal(size=(600, 4)) * 1e10
+    with pytest.raises(ValueError, match="weighted columns must differ by 2e\\+150 at most"):
+        ig.DistanceOutliers(weights=[1e300] * 4).fit(X)
 
 
 def test_several_buckets_and_levels_of_boxes_agree_with_brute_force():

@@ -160,15 +160,16 @@ def _carry(
     best = np.full((len(places), k), np.inf)
     scores = np.full(len(places), np.inf)
     alive = np.arange(len(places))
-    n_rows, first = first, 0
+    n_rows, first, unprunable = first, 0, False
     for block in rows.blocks(max_rows):
         progress("searching", first, n_rows)
         table = Searcher(block, space, k, kind, n_jobs=n_jobs, first_row=first)
+        table.unprunable = unprunable  # what one block showed holds for the next
         part = best[alive]
         found = table.anywhere(A[alive], cutoff, skip=places[alive], best=part)
         best[alive], scores[alive] = part, found.scores
         alive = alive[found.done]
-        first += len(block)
+        first, unprunable = first + len(block), table.unprunable
         del table, block
     done = np.zeros(len(places), dtype=bool)
     done[alive] = True

@@ -21,7 +21,7 @@ QUERIES = 1 << 15  # searched at a time; they take memory, and the cutoff stands
 _LEAF_ROWS, _LEAF_ROWS_AT_MOST = 64, 512
 _MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are taken
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
-LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
+_LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
 _BATCH, _BATCH_WANTED = 128, 64  # queries of some leaves that are bounded together
 _BATCH_PRODUCT = 256  # queries that are compared with everything together, at most
 
@@ -197,7 +197,7 @@ class Searcher:
     ) -> None:  # fmt: skip
         """First the leaves close by, where most queries fall below the cutoff; then everything."""
         # More leaves pay where many queries share them.
-        n_leaves = _CLOSE if len(A) > self.index.n_leaves else LOOK
+        n_leaves = _CLOSE if len(A) > self.index.n_leaves else _LOOK
         score[:], reach = self._near(queries, n_leaves, best.shape[1])
         if np.isfinite(best).any():  # distances from another part of the table are known
             reach = np.minimum(reach, np.sqrt(best[:, -1]) * self.space.scale * (1 + 1e-12))
@@ -233,7 +233,7 @@ class Searcher:
         if beside:
             batches = _runs(queries.home // n_leaves)
         else:
-            wanted = _BATCH_WANTED if n_leaves > LOOK else FAN
+            wanted = _BATCH_WANTED if n_leaves > _LOOK else FAN
             batches = _close_by(queries.home, self.index.n_leaves, wanted)
         n_leaves = min(n_leaves, self.index.n_leaves)
         score, reach = np.empty(len(queries.Q)), np.empty(len(queries.Q))

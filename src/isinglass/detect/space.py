@@ -122,6 +122,8 @@ def space_of(
     widest = float(np.where(coded, root, (high - low) * root)[live].max(initial=0.0))
     if 0 < widest < _SMALLEST:
         raise ValueError(f"columns must differ by {_SMALLEST:g} or more, got less; scale them")
+    if widest > 2 * _LARGEST:
+        raise ValueError(f"weighted columns must differ by {2 * _LARGEST:g} at most, got more")
     scale = 1.0
     if widest and not 2.0**-20 <= widest <= 2.0**40:
         scale = float(2.0 ** -np.frexp(widest)[1])

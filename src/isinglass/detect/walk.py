@@ -16,7 +16,7 @@ from isinglass.progress import Progress, quiet
 Array = NDArray[Any]
 
 _FIRST = 8  # queries of the first round, which has no cutoff yet
-_SEEDS = 16  # times n: rows with the highest bounds, searched before the others are looked at
+_SEEDS = 16  # times n: rows with the highest bounds, from which the first searches are chosen
 # Where boxes exclude little, leaves that bound a row: first a few to choose seeds by, then more
 # and more, dearer each time, for the few that are left. Up to a group, those beside it will do.
 _FOR_SEEDS, _FOR_ALL = FAN, (8, 32, 128)
@@ -61,11 +61,11 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     bound = table.bounds()
     seeds = _highest(bound, largest(bound, _SEEDS * n))
     _search(table, top, seeds[:_FIRST], bound)  # shows whether boxes exclude anything
-    searched, seeds, size = seeds[:_FIRST], seeds[_FIRST:], n
+    searched, seeds = seeds[:_FIRST], seeds[_FIRST:]
     if table.unprunable:
         table.refine(seeds, bound, _FOR_SEEDS)
-        seeds, size = _highest(bound, seeds)[: 3 * n], n // 2
-    for part in _rounds(len(seeds), size, alike=3 * n):
+        seeds = _highest(bound, seeds)[: 3 * n]
+    for part in _rounds(len(seeds), n, alike=3 * n):
         _search(table, top, seeds[part], bound)
     left = bound >= _float32_below(top.cutoff)
     left[searched] = left[seeds] = False

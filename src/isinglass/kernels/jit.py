@@ -1,10 +1,12 @@
-"""The one decorator of the kernels: compiled once, kept on disk, run without Python's lock."""
+"""The decorators of the kernels: compiled once, kept on disk, run without Python's lock."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -15,11 +17,9 @@ def kernel(function: Function) -> Function:
     """Compile on first use and keep the machine code in a file, so that it is paid for once.
 
     Kernels release the interpreter's lock: several threads run them at once, each on rows of its
-    own (`threads.spread`). No fast-math: ties and cutoffs must come out the same everywhere. The
-    file on disk is renewed when the *kernel's own* file changes, so kernels that call each other
-    live in one file, or are touched together.
+    own (`threads.spread`). No fast-math: ties and cutoffs must come out the same everywhere.
     """
-    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(Function, _kept(njit(cache=True, nogil=True, error_model="numpy")(function)))
 
 
 def steering(function: Function) -> Function:
@@ -29,7 +29,26 @@ def steering(function: Function) -> Function:
     is depends on the machine, which no answer may.
     """
     fused = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-    return cast(Function, fused(function))
+    return cast(Function, _kept(fused(function)))
+
+
+def _kept(compiled: Any) -> Any:
+    """Let the file on disk count only as long as no kernel's source changes.
+
+    numba looks at the function's own file; but kernels of other files are compiled into it.
+    """
+    file = compiled._cache._cache_file
+    file._source_stamp = (file._source_stamp, _sources())
+    return compiled
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of all files beside this one."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def is_kept(function: Callable[..., object]) -> bool:
