@@ -20,10 +20,14 @@ def stand_in(paper, *, full, seed, archive, folder, progress):
     rows = ({"x": 1, "y": 2.5}, {"x": 2, "y": 3.5})
     return Reproduction(
         paper, f"About {paper}", "Somebody, 2005.", full, seed,
-        (Number("Table 1", "Iris", 0.43, 0.4212), Number("Table 2", "gone", 7.0, None)),
+        (
+            Number("Table 1", "Iris", 0.43, 0.4212, note="another k; " + "so it is " * 20),
+            Number("Table 2", "gone", 7.0, None, note="data missing"),
+        ),
         (Claim("page 2", "It works.", "holds", "0.9 of 1"),),
         (Figure("figure-1", "One", "It rises.", rows, picture("line", "x", "y")),),
         (Missing("Opportunity", "data missing"),),
+        ("Records were scaled.",),
         seconds=1.5,
     )  # fmt: skip
 
@@ -52,7 +56,10 @@ def run(tmp_path, monkeypatch):
 def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):
     code, out, err = run("rotation")
     assert (code, err) == (0, "")
-    assert "0.43     0.4212  Table 1  Iris" in out
+    assert "0.43     0.4212  Table 1  Iris\n    another k; so it is" in out
+    assert max(len(line) for line in out.splitlines() if "another k" in line) <= 104
+    assert "\nRecords were scaled.\n" in out
+    assert "-o FOLDER writes pages with every reason" in out
     assert "7        –       Table 2  gone" in out
     assert "HOLDS: It works. (page 2)\n    0.9 of 1" in out
     assert "NOT RUN: Opportunity: data missing" in out
@@ -68,7 +75,22 @@ def test_all_papers_are_written_with_one_page_of_figures_and_one_of_claims(run, 
         assert (tmp_path / "made" / paper / "figure-1.png").stat().st_size > 1000
     assert (tmp_path / "made" / "figures.html").read_text(encoding="utf-8").count("<h2>About") == 5
     summary = (tmp_path / "made" / "summary.md").read_text(encoding="utf-8")
-    assert summary.count("| It works. | holds |") == 5
+    assert summary.count("| page 2 | It works. | holds |") == 5
+
+
+def test_one_paper_leaves_what_all_papers_share_as_it_is(run, tmp_path):
+    assert run("rotation", "-o", "made")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [
+        "rotation",
+        "rotation.md",
+    ]
+    assert "figures.html" not in (tmp_path / "made/rotation.md").read_text(encoding="utf-8")
+    run("all", "-o", "made")
+    shared = [(tmp_path / "made" / name).read_bytes() for name in ("summary.md", "figures.html")]
+    run("sensitive", "-o", "made", "--seed", 3)
+    for name, before in zip(("summary.md", "figures.html"), shared, strict=True):
+        assert (tmp_path / "made" / name).read_bytes() == before
+    assert "(figures.html)" in (tmp_path / "made/sensitive.md").read_text(encoding="utf-8")
 
 
 def test_json_is_one_document_with_the_rows_of_every_figure(run):
@@ -86,9 +108,13 @@ def test_json_is_one_document_with_the_rows_of_every_figure(run):
         (["rotation", "--seed", "-1"], "--seed must be >= 0"),
         (["rotation", "--data", "nowhere"], "--data must be a folder"),
         (["rotation", "--fetch"], "--fetch needs --data"),
+        (["rotation", "--archive"], "--archive goes with distortion or all, got rotation"),
+        (["rotation", "-o", "file"], "--out must be a folder, got a file: file"),
+        (["rotation", "-o", "file/in"], "--out must be a folder, got a file: file/in"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_exit_2(run, arguments, word):
+def test_bad_usage_is_one_sentence_and_exit_2(run, tmp_path, arguments, word):
+    (tmp_path / "file").write_text("", encoding="utf-8")
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert word in err

@@ -23,4 +23,5 @@ def test_all_papers_are_reproduced_by_one_command(real_data, tmp_path):
         assert len(paper["numbers"]) > 80, name
         assert len(paper["claims"]) >= 18, name
         assert (tmp_path / "made" / f"{name}.md").exists()
-    assert (tmp_path / "made" / "summary.md").exists()
+    for together in ("summary.md", "figures.html"):
+        assert (tmp_path / "made" / together).exists()

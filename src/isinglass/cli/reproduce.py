@@ -12,6 +12,9 @@ from isinglass.reproduce.run import PAPERS, run
 if TYPE_CHECKING:
     from isinglass.reproduce.result import Reproduction
 
+#: characters that the terminal shows of why a number differs; the page has all of them
+NOTE = 100
+
 
 def reproduce(
     paper: str = typer.Argument(
@@ -30,7 +33,7 @@ def reproduce(
     ),
     seed: int = typer.Option(0, "--seed", help="Of every draw: the same seed, the same numbers."),
     out: Path | None = typer.Option(
-        None, "-o", "--out", help="Folder for pages, CSV files, pictures and figures.html."
+        None, "-o", "--out", help="Folder for pages, CSV files and pictures."
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
@@ -41,7 +44,7 @@ def reproduce(
     isinglass reproduce rotation --quick -o reproduced
     """
     from isinglass.cli import show
-    from isinglass.reproduce.write import write, write_together
+    from isinglass.reproduce.write import EXPLORE, write, write_together
 
     if paper not in ("all", *PAPERS):
         raise ValueError(f"PAPER must be all, {', '.join(PAPERS)}, got {paper}")
@@ -49,20 +52,29 @@ def reproduce(
         raise ValueError("--quick and --full do not go together")
     if seed < 0:
         raise ValueError(f"--seed must be >= 0, got {seed}")
+    if archive and paper not in ("all", "distortion"):
+        raise ValueError(f"--archive goes with distortion or all, got {paper}")
     if data is not None and not data.is_dir() and not fetch:
         raise ValueError(f"--data must be a folder, got {data}")
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise ValueError(f"--out must be a folder, got a file: {out}") from None
     if fetch:
         _fetch(data)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+    names = PAPERS if paper == "all" else (paper,)
+    # A page of one paper names the page of all pictures only where that is, or will be.
+    several = len(names) > 1
+    together = several or (out is not None and (out / EXPLORE).is_file())
     every = []
     with show.Bar() as bar:
-        for name in PAPERS if paper == "all" else (paper,):
+        for name in names:
             found = run(name, full=full, seed=seed, archive=archive, folder=data, progress=bar)
             every.append(found)
             if out is not None:
-                write(found, out)
-    if out is not None:
+                write(found, out, together=together)
+    if out is not None and several:
         write_together(every, out)
     if as_json:
         show.print_json({"papers": [_document(found) for found in every]})
@@ -71,6 +83,8 @@ def reproduce(
         _tell(found)
     if out is not None:
         typer.echo(f"Pages and figures: {out}")
+    else:
+        typer.echo("-o FOLDER writes pages with every reason in full, and the figures")
 
 
 def _fetch(data: Path | None) -> None:
@@ -100,14 +114,21 @@ def _document(found: Reproduction) -> dict[str, Any]:
 
 
 def _tell(found: Reproduction) -> None:
+    from textwrap import shorten
+
     from isinglass.reproduce.write import short
 
     typer.echo(f"{found.title}\n{found.reference}\n")
+    for note in found.notes:
+        typer.echo(f"{note}\n")
     rows = [("printed", "ours", "where", "what")]
     rows += [(short(n.printed), short(n.ours), n.where, n.what) for n in found.numbers]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    notes = ["", *("" if n.agrees else shorten(n.note, NOTE) for n in found.numbers)]
+    for row, note in zip(rows, notes, strict=True):
         typer.echo("  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip())
+        if note:
+            typer.echo(f"    {note}")
     typer.echo("")
     for claim in found.claims:
         typer.echo(f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.ours}")

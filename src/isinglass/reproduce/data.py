@@ -7,6 +7,7 @@ from pathlib import Path
 
 from isinglass.datasets import Dataset
 from isinglass.errors import TableError
+from isinglass.reproduce.fetch import OPENML
 
 
 class MissingData(TableError):  # noqa: N818
@@ -36,9 +37,11 @@ class Sets:
             return read(path)
         if name in _SHIPPED:
             return _shipped(name)
+        way = "OpenML does not have it as it is needed here"
+        if name in OPENML:
+            way = "`isinglass reproduce --data FOLDER --fetch` gets it from OpenML"
         raise MissingData(
-            f"the data set {name} is missing; `isinglass reproduce --fetch` gets those that "
-            "OpenML has, or name a folder of Parquet files with --data"
+            f"the data set {name} is missing: {way}; --data names a folder with {name}.parquet"
         )
 
     def _file(self, name: str) -> Path | None:

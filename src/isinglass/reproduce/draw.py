@@ -9,6 +9,8 @@ from typing import Any, Literal
 Row = Mapping[str, float | int | str]
 # Okabe and Ito's palette: told apart with any color vision.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f")
+# In pixels: a panel's width, what an axis and its title take beside it, a letter of the legend.
+PANEL, BESIDE, LETTER = 220, 60, 7
 _INK, _SOFT, _LINE = "#1d2733", "#5b6876", "#e1e6ec"
 
 
@@ -42,6 +44,8 @@ def picture(
         }
         if named == "N":
             found["sort"] = None if order is None else list(order)
+            if side == "x":
+                found["axis"] = {"labelAngle": -35}
         elif side in log:
             found["scale"] = {"type": "log"}
         elif kind != "bar":
@@ -57,7 +61,7 @@ def picture(
             "sort": None,
             "scale": {"range": list(_COLORS)},
         }
-        if kind == "bar":
+        if kind != "line" and x.endswith(":N"):
             encoding["xOffset"] = {"field": color, "sort": None}
     marks: dict[str, Any] = {
         "line": {"type": "line", "point": {"size": 28}, "strokeWidth": 1.8},
@@ -66,19 +70,20 @@ def picture(
     }
     layers: list[dict[str, Any]] = [{"mark": marks[kind], "encoding": encoding}]
     if band is not None:
-        parts = ("x", "xOffset") if kind == "bar" else ("x", "color")
+        parts = ("x", "xOffset", *(() if kind == "bar" else ("color",)))
         spread = {name: part for name, part in encoding.items() if name in parts}
         spread["y"] = encoding["y"] | {"field": band[0]}
         spread["y2"] = {"field": band[1]}
         layers.append({"mark": {"type": "rule", "color": _INK}, "encoding": spread})
-    size = {"width": 220, "height": 170} if panel else {"width": 420, "height": 260}
+    size = {"width": PANEL, "height": 170} if panel else {"width": 420, "height": 260}
     spec: dict[str, Any] = {"layer": layers, **size}
     if panel is not None:
         spec = {
             "facet": {"field": panel, "type": "nominal", "title": None, "sort": None},
             "columns": columns,
             "spec": spec,
-            "resolve": {"scale": {"x": "independent", "y": "independent"}},
+            # Offsets belong to their axis: shared ones have no width in a panel's own bands.
+            "resolve": {"scale": dict.fromkeys(("x", "y", "xOffset"), "independent")},
         }
     text = {"labelColor": _INK, "titleColor": _SOFT, "labelFontSize": 12, "titleFontSize": 12}
     return {
@@ -90,16 +95,35 @@ def picture(
             "font": "sans-serif",
             "aria": False,
             "view": {"stroke": None},
-            "axis": {**text, "titleFontWeight": "normal", "gridColor": _LINE},
-            "legend": {**text, "titleFontWeight": "normal", "orient": "top", "columns": 4},
+            "axis": {
+                **text, "titleFontWeight": "normal", "gridColor": _LINE, "labelSeparation": 6,
+            },
+            "legend": {**text, "titleFontWeight": "normal", "orient": "top", "labelLimit": 0},
             "header": {"labelFontSize": 13, "labelColor": _INK},
         },
-    }
+    }  # fmt: skip
 
 
 def with_rows(spec: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-    """The specification with its data in it."""
-    return spec | {"data": {"values": [dict(row) for row in rows]}}
+    """The specification with its data in it, panels and legend laid out as those ask for."""
+    spec = spec | {"data": {"values": [dict(row) for row in rows]}}
+    inner, across = spec, 1
+    if "facet" in spec:
+        names = _values(rows, spec["facet"]["field"])
+        spec["facet"] = spec["facet"] | {"sort": names}  # else they come by the alphabet
+        inner, across = spec["spec"], min(spec["columns"], len(names))
+    colors = [layer["encoding"].get("color") for layer in inner["layer"]]
+    named = {c["field"] for c in colors if c is not None and c.get("type") == "nominal"}
+    longest = max((len(str(label)) for name in named for label in _values(rows, name)), default=0)
+    fit = across * (inner["width"] + BESIDE) // (LETTER * longest + BESIDE // 2)
+    legend = spec["config"]["legend"] | {"columns": max(1, fit)}
+    spec["config"] = spec["config"] | {"legend": legend}
+    return spec
+
+
+def _values(rows: Sequence[Row], name: str) -> list[float | int | str]:
+    """What a column holds, in the order of the rows."""
+    return list(dict.fromkeys(row[name] for row in rows if name in row))
 
 
 def png(spec: dict[str, Any], rows: Sequence[Row]) -> bytes:

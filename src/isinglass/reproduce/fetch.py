@@ -64,6 +64,8 @@ def fetch(name: str, folder: Path, *, get: Get | None = None) -> Path:
         raise TableError(
             f"{name} cannot be fetched from OpenML ({type(error).__name__}); is there a network?"
         ) from None
+    except ValueError as error:  # no such set there, or a file that is not the announced one
+        raise TableError(f"OpenML does not give {name} as expected: {error}") from None
     X = np.asarray(found["data"], dtype=np.float64)
     hole = np.isnan(X)
     if hole.any():

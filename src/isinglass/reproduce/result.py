@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal
 
 Verdict = Literal["holds", "holds conditionally", "does not hold", "not reproduced", "not tested"]
@@ -20,8 +22,9 @@ VERDICTS: tuple[Verdict, ...] = (
 class Number:
     """One number of a paper and ours.
 
-    `printed` is None where the paper prints none (a figure without its values), `ours` where
-    the data are missing. `low` and `high` are the spread of ours over repetitions. `note` says in
+    `printed` is None where the paper prints none (a figure without its values); where it prints
+    a formula, it is what that gives, and `what` or `note` says so. `ours` is None where the data
+    are missing. `low` and `high` are the spread of ours over repetitions. `note` says in
     one sentence why the two differ, or that it is unexplained; it is empty only where they agree.
     """
 
@@ -32,6 +35,31 @@ class Number:
     low: float | None = None
     high: float | None = None
     note: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no note is owed: ours has the printed number within its reach, or one is absent.
+
+        Its reach is the spread of ours, widened by one unit of the printed number's last digit;
+        without a spread, half a unit (ours rounds to it) or 1 %, whichever is more.
+        """
+        if self.printed is None or self.ours is None:
+            return True
+        unit = _last_digit(self.printed)
+        if self.low is None or self.high is None:
+            return abs(self.ours - self.printed) <= max(unit / 2, abs(self.printed) / 100)
+        return self.low - unit <= self.printed <= self.high + unit
+
+
+def _last_digit(value: float) -> float:
+    """One unit of the last digit: 0.1 for 9646.1, 1 for 2907.
+
+    A float forgets its trailing zeros, so that 1.00 comes as 1: never more than a twentieth.
+    """
+    if not math.isfinite(value):
+        return 0.0
+    last = Decimal(repr(value)).normalize().as_tuple().exponent
+    return min(10.0 ** min(int(last), 0), abs(value) / 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +113,14 @@ class Reproduction:
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    archive: bool = False
+
+    @property
+    def command(self) -> str:
+        """What to type to get the same."""
+        how = "--full" if self.full else "--quick"
+        archive = " --archive" if self.archive else ""
+        return f"isinglass reproduce {self.paper} {how}{archive} --seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)

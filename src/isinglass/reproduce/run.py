@@ -30,4 +30,5 @@ def run(
     found: Reproduction = importlib.import_module(f"{__package__}.{paper}.paper").reproduce(
         how, progress
     )
-    return replace(found, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    return replace(found, seconds=seconds, archive=archive and paper == "distortion")

@@ -17,8 +17,11 @@ CLAIMS = ("where", "says", "verdict", "ours")
 EXPLORE = "figures.html"
 
 
-def write(found: Reproduction, folder: Path) -> Path:
-    """Write one paper's page, its CSV files and its pictures; give back the page."""
+def write(found: Reproduction, folder: Path, *, together: bool = True) -> Path:
+    """Write one paper's page, its CSV files and its pictures; give back the page.
+
+    `together` says that `write_together` will be called, whose page of pictures this one names.
+    """
     own = folder / found.paper
     own.mkdir(parents=True, exist_ok=True)
     _csv(own / "numbers.csv", NUMBERS, ([getattr(n, f) for f in NUMBERS] for n in found.numbers))
@@ -28,7 +31,7 @@ def write(found: Reproduction, folder: Path) -> Path:
         _csv(own / f"{figure.name}.csv", names, ([r.get(n) for n in names] for r in figure.rows))
         (own / f"{figure.name}.png").write_bytes(draw.png(figure.spec, figure.rows))
     page = folder / f"{found.paper}.md"
-    page.write_text(markdown(found), encoding="utf-8")
+    page.write_text(markdown(found, together=together), encoding="utf-8")
     return page
 
 
@@ -40,18 +43,21 @@ def write_together(every: Sequence[Reproduction], folder: Path) -> None:
     (folder / EXPLORE).write_text(explore(every), encoding="utf-8")
 
 
-def markdown(found: Reproduction) -> str:
+def markdown(found: Reproduction, *, together: bool = True) -> str:
     """The page: what was run, numbers side by side, claims, pictures, what is missing."""
-    how = "--full" if found.full else "--quick"
+    pointer = (
+        f"; [{EXPLORE}]({EXPLORE}) shows the pictures with their values under the pointer"
+        if together
+        else ""
+    )
     parts = [
         f"# {found.title}",
         f"{found.reference}",
-        f"Made by `isinglass reproduce {found.paper} {how} --seed {found.seed}` in "
-        f"{found.seconds:.0f} s. All numbers are in the folder `{found.paper}` beside this page, "
-        f"as CSV; [{EXPLORE}]({EXPLORE}) shows the pictures with their values under the pointer.",
+        f"Made by `{found.command}` in {found.seconds:.0f} s. All numbers are in the folder "
+        f"`{found.paper}` beside this page, as CSV{pointer}.",
         *found.notes,
         "## Claims",
-        _table(("where", "the paper says", "verdict", "ours"), map(_claim, found.claims)),
+        _table(("where", "claim", "verdict", "ours"), map(_claim, found.claims)),
         "## Numbers",
         _table(("where", "what", "printed", "ours", "spread", "note"), map(_number, found.numbers)),
     ]
@@ -70,11 +76,11 @@ def markdown(found: Reproduction) -> str:
 def summary(every: Sequence[Reproduction]) -> str:
     """Claims of all papers in one table."""
     rows = [
-        (f"[{found.paper}]({found.paper}.md)", c.says, c.verdict, c.ours)
+        (f"[{found.paper}]({found.paper}.md)", c.where, c.says, c.verdict, c.ours)
         for found in every
         for c in found.claims
     ]
-    return _table(("paper", "claim", "verdict", "ours"), rows)
+    return _table(("paper", "where", "claim", "verdict", "ours"), rows)
 
 
 def explore(every: Sequence[Reproduction]) -> str:
@@ -88,24 +94,52 @@ def explore(every: Sequence[Reproduction]) -> str:
         for figure in found.figures:
             blocks.append(
                 f"<h3>{html.escape(figure.title)}</h3><p>{html.escape(figure.caption)}</p>"
-                f"<div id='figure{len(specs)}'></div>"
+                f"<div class='picture' id='figure{len(specs)}'></div>"
             )
             specs.append(draw.with_rows(_pointed(figure.spec), figure.rows))
     # "</" inside a script would end it.
     data = json.dumps(specs).replace("</", "<\\/")
-    code = (
-        f"const specs = {data};\n"
-        "specs.forEach((spec, i) => vegaEmbed('#figure' + i, spec, {actions: false}));"
-    )
+    code = f"const specs = {data};\n{_FIT}"
     bundle = vl_convert.javascript_bundle(code)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Figures</title>"
         "<meta name='viewport' content='width=device-width'>"
-        "<style>body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-        "</style></head><body><h1>Figures, run again</h1>"
+        f"<style>{_STYLE}</style></head><body><h1>Figures, run again</h1>"
         + "".join(blocks)
         + f"<script type='module'>{bundle}</script></body></html>\n"
     )
+
+
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "overflow-wrap:break-word}.picture{overflow-x:auto}.picture svg{max-width:100%;height:auto}"
+)
+# A narrow page has fewer panels side by side, and narrower ones, rather than smaller letters. SVG,
+# because a canvas that the page shrinks would look for the pointer where it is not.
+_FIT = f"""
+const beside = {draw.BESIDE};
+function fitted(spec, room) {{
+  const inner = spec.spec || spec, across = spec.columns || 1;
+  const legend = spec.config.legend, share = room / (across * (inner.width + beside));
+  if (spec.columns)
+    spec.columns = Math.max(1, Math.min(across, Math.floor(room / (inner.width + beside))));
+  inner.width = Math.min(inner.width, room - beside);
+  legend.columns = Math.max(1, Math.floor(legend.columns * Math.min(1, share)));
+  return spec;
+}}
+let drawn = 0;
+function draw() {{
+  if (drawn === document.body.clientWidth) return;
+  drawn = document.body.clientWidth;
+  specs.forEach((spec, i) => {{
+    const place = document.getElementById('figure' + i);
+    const fit = fitted(structuredClone(spec), place.clientWidth);
+    vegaEmbed(place, fit, {{actions: false, renderer: 'svg'}});
+  }});
+}}
+draw();
+addEventListener('resize', draw);
+"""
 
 
 def _pointed(spec: dict[str, Any]) -> dict[str, Any]:

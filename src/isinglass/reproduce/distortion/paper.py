@@ -5,16 +5,21 @@ from __future__ import annotations
 from isinglass.progress import Progress
 from isinglass.reproduce.distortion import printed
 from isinglass.reproduce.distortion.archive import archive
+from isinglass.reproduce.distortion.coil import coil
+from isinglass.reproduce.distortion.corners import corners
 from isinglass.reproduce.distortion.curves import curves
 from isinglass.reproduce.distortion.distances import distances
 from isinglass.reproduce.distortion.inversion import inversion
 from isinglass.reproduce.distortion.lemmas import lemmas
+from isinglass.reproduce.distortion.moments import moments
+from isinglass.reproduce.distortion.projected import projected
 from isinglass.reproduce.distortion.rates import kinds
 from isinglass.reproduce.distortion.saturation import saturation
-from isinglass.reproduce.distortion.scores import coil, scores
+from isinglass.reproduce.distortion.scores import scores
 from isinglass.reproduce.distortion.setting import (
     SIZE,
     Part,
+    Table,
     carrier_table,
     engine_tables,
     flight_table,
@@ -43,15 +48,18 @@ def _reproduce(how: How, tell: Progress) -> Reproduction:
     flown, carried = flight_table(how), carrier_table(how)
     engines, missing = engine_tables(how)
     tables = [flown, *engines]
-    parts = [curves(how, tell), coil(how, tell), lemmas(how, tell), distances(how, tell)]
-    parts += [inversion(how, tell, flown), saturation(how, tell)]
-    parts.append(scores(how, tell, tables[:2], carried))
+    parts = [projected(how, tell), curves(how, tell), coil(how, tell), lemmas(tell)]
+    parts += [moments(how, tell), distances(how, tell)]
+    parts += [inversion(how, tell, flown), corners(how, tell), saturation(how, tell)]
+    few = tables if how.full else tables[:2]
+    parts.append(scores(how, tell, few, carried))
     rated, rates = kinds(how, tell, tables, carried)
     parts.append(rated)
-    parts.append(slopes(how, tell, tables[:2], rates))
-    parts.append(sizes(how, tell, tables, rates))
-    parts.append(defaults(how, tell, tables[:2] if not how.full else tables))
-    parts.append(archive(how, tell))
+    parts.append(slopes(how, tell, few, rates))
+    sized, by_size = sizes(how, tell, tables, rates)
+    parts.append(sized)
+    parts.append(defaults(how, tell, few))
+    parts.append(archive(how, tell, flown, by_size))
     parts.append(Part(missing=[*missing, *_unseen()]))
     figures = [figure for part in parts for figure in part.figures]
     return Reproduction(
@@ -64,7 +72,7 @@ def _reproduce(how: How, tell: Progress) -> Reproduction:
         tuple(claim for part in parts for claim in part.claims),
         tuple(sorted(figures, key=lambda figure: (figure.name[:6] != "figure", figure.name))),
         tuple(lack for part in parts for lack in part.missing),
-        _notes(how, len(flown.X), len(carried.X), flown.top),
+        (*_notes(how, flown, carried), *(note for part in parts for note in part.notes)),
     )
 
 
@@ -84,8 +92,15 @@ def _unseen() -> list[Missing]:
     ]
 
 
-def _notes(how: How, flown: int, carried: int, top: int) -> tuple[str, ...]:
-    trials = printed.TRIALS if how.full else 3
+def _notes(how: How, flown: Table, carried: Table) -> tuple[str, ...]:
+    smaller = [
+        f"the tables, of {printed.ARCHIVE_ROWS:,} rows and of {printed.CARRIER_FLIGHTS:,} flights "
+        "there"
+    ]
+    if flown.top != printed.TOP:
+        smaller.append(f"the top {printed.TOP}")
+    if not how.full:
+        smaller.append(f"the {printed.TRIALS} trials of Figure 10")
     return (
         "The paper prints neither the sizes m and p of its network nor the deviations of its "
         f"weights. Unless said otherwise they are m = p = {SIZE} and sigma_w = sigma_a = 1, with "
@@ -93,9 +108,10 @@ def _notes(how: How, flown: int, carried: int, top: int) -> tuple[str, ...]:
         "distances near the origin. Columns are brought to [0, 1] by their own extremes; nothing "
         "is subtracted. Outliers are those of Orca's score, the mean distance to five neighbors, "
         "found exactly.",
-        f"This run: {flown:,} generated flights' rows of 29 columns, {carried:,} of 39 real and 7 "
-        f"coded ones (coded columns are released as they are and count 1 where they differ), the "
-        f"top {top}, {trials} keys for each detection rate. Smaller than in the paper: the tables, "
-        f"of {printed.ARCHIVE_ROWS:,} rows and of {printed.CARRIER_FLIGHTS:,} flights there"
-        + ("." if how.full else f", the top {printed.TOP}, and {printed.TRIALS} trials."),
+        f"This run: {len(flown.X):,} generated flights' rows of {flown.X.shape[1]} columns, "
+        f"{len(carried.X):,} of {printed.CARRIER_REAL} real and {printed.CARRIER_DISCRETE} coded "
+        "ones (coded columns are released as they are and count 1 where they differ), the top "
+        f"{flown.top}; each figure says over how many keys. Smaller than in the paper: "
+        + "; ".join(smaller)
+        + ".",
     )

@@ -34,6 +34,7 @@ class Part:
     claims: list[Claim] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,15 @@ def engine_tables(how: How) -> tuple[list[Table], list[Missing]]:
         except MissingData as error:
             missing.append(Missing(f"Figures 7 to 10 on {name}", str(error)))
             continue
+        there, width = X.shape
         if not how.full:
             X = X[:6_000]
         short = name.removeprefix("cmapss_").removesuffix("_train").upper()
-        unlike = "the same simulator, but one row for each flight of an engine, not each second"
+        unlike = (
+            "the same simulator, but one row for each flight of an engine, not each second: "
+            + ("" if len(X) == there else f"the first {len(X):,} of ")
+            + f"{there:,} rows of {width} columns"
+        )
         found.append(Table(name, f"C-MAPSS {short}", unit(X), None, _top(how), unlike))
     return found, missing
 

@@ -25,6 +25,7 @@ from isinglass.perturb.public_matrix import PublicMatrix
 from isinglass.progress import Progress
 from isinglass.reproduce.multiparty.printed import ALPHAS
 from isinglass.reproduce.multiparty.protocol import matrix_of, participant
+from isinglass.reproduce.multiparty.shares import Share, once, together
 from isinglass.reproduce.result import How
 from isinglass.reproduce.variance import explained
 
@@ -41,19 +42,23 @@ PAIRS_ALPHA = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """What was recovered of one set, as shares of the variance of its records; medians of draws."""
+    """What was recovered of one set, as shares of the variance of its records, draw by draw."""
 
     name: str
     n: int
     #: By rows of T, what is known, and alpha.
-    estimate: dict[tuple[str, str, float], float] = field(default_factory=dict)
+    estimate: dict[tuple[str, str, float], Share] = field(default_factory=dict)
     #: The same share of y = f(x), in which the closed forms are.
-    behind: dict[tuple[str, str, float], float] = field(default_factory=dict)
+    behind: dict[tuple[str, str, float], Share] = field(default_factory=dict)
     #: By rows of T and number of known pairs, at alpha = 0.2.
-    pairs: dict[tuple[str, int], float] = field(default_factory=dict)
+    pairs: dict[tuple[str, int], Share] = field(default_factory=dict)
     #: By rows of T or `TWICE`, every column at the component that shows it best: the mean, the
     #: best column, and the mean where components belong to other records.
-    ica: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    ica: dict[str, tuple[Share, Share, Share]] = field(default_factory=dict)
+
+    @property
+    def draws(self) -> int:
+        return len(next(iter(self.estimate.values())).draws)
 
 
 def private_matrix(veil: MultipartyPerturbation) -> Array:
@@ -79,15 +84,16 @@ def attack(name: str, number: int, table: Array, how: How, tell: Progress) -> At
     return Attacked(
         name,
         n,
-        {key: float(np.median([s.estimate[key] for s in seen])) for key in first.estimate},
-        {key: float(np.median([s.behind[key] for s in seen])) for key in first.behind},
-        {pairs: float(np.median([s.pairs[pairs] for s in seen])) for pairs in first.pairs},
-        {what: _three(np.median([s.ica[what] for s in seen], axis=0)) for what in first.ica},
+        {key: together(s.estimate[key] for s in seen) for key in first.estimate},
+        {key: together(s.behind[key] for s in seen) for key in first.behind},
+        {pairs: together(s.pairs[pairs] for s in seen) for pairs in first.pairs},
+        {what: _three([s.ica[what] for s in seen]) for what in first.ica},
     )
 
 
-def _three(values: Array) -> tuple[float, float, float]:
-    return float(values[0]), float(values[1]), float(values[2])
+def _three(seen: list[tuple[Share, Share, Share]]) -> tuple[Share, Share, Share]:
+    mean, best, blind = (together(part) for part in zip(*seen, strict=True))
+    return mean, best, blind
 
 
 def _once(name: str, table: Array, alphas: tuple[float, ...], rng: np.random.Generator) -> Attacked:
@@ -108,9 +114,9 @@ def _once(name: str, table: Array, alphas: tuple[float, ...], rng: np.random.Gen
             for words, given, taken in held:
                 attacker = MAPAttack(matrix=taken, random_state=rng)
                 guess = attacker.guess(released, _public(given, alpha) | like)
-                found.estimate[rows, words, alpha] = explained(guess, victim)
+                found.estimate[rows, words, alpha] = once(explained(guess, victim))
                 inner = explained(double_logistic(guess), double_logistic(victim))
-                found.behind[rows, words, alpha] = inner
+                found.behind[rows, words, alpha] = once(inner)
             if alpha == PAIRS_ALPHA:
                 _pairs(found, rows, T, released, victim, sample)
         if n <= 20:
@@ -134,7 +140,7 @@ def _pairs(
             known = known | KnownPairs(np.arange(pairs), victim[:pairs])
         guess = MAPAttack().guess(released, known)
         # Records that the attacker knew beforehand are no success.
-        found.pairs[rows, pairs] = explained(guess[n:], victim[n:])
+        found.pairs[rows, pairs] = once(explained(guess[n:], victim[n:]))
 
 
 def _ica(
@@ -150,7 +156,7 @@ def _ica(
         guess = ICAAttack(random_state=rng).guess(first, facts)
         shares = best_match(guess, victim)
         blind = best_match(rng.permutation(guess), victim)
-        found.ica[what] = float(shares.mean()), float(shares.max()), float(blind.mean())
+        found.ica[what] = once(shares.mean()), once(shares.max()), once(blind.mean())
 
 
 def best_match(guess: Array, truth: Array) -> Array:

@@ -19,7 +19,8 @@ TABLE_1: dict[str, tuple[int, float, tuple[float | None, ...]]] = {
 CURVATURE = 2.81
 #: Section 5.1: up to here the density of tanh of a normal variable is convex.
 TANH_CONVEX = 0.9
-#: Section 5.1, after Lemma 1: the median error of a guess of a private entry, in alphas.
+#: Section 5.1, before Lemma 1: the median error of a guess of a private entry, in alphas. The paper
+#: prints the formula, not its value.
 MEDIAN_ERROR = 2 - 2**0.5
 #: Section 6: lost in accuracy at alpha = 0.01, at 40 % fewer dimensions of a wide table, and at
 #: half of them of a narrow one ("might").

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from isinglass.measure.randomization import average_level, worst_level
 from isinglass.progress import Progress
-from isinglass.reproduce.draw import picture
 from isinglass.reproduce.randomization import printed
 from isinglass.reproduce.randomization.density_claims import density_claims, outliers_alone
 from isinglass.reproduce.randomization.levels import (
@@ -16,14 +14,13 @@ from isinglass.reproduce.randomization.levels import (
     Array,
     Measured,
     Part,
-    Row,
     base_set,
     ends,
     expected,
     measured,
     seed_of,
-    with_printed,
 )
+from isinglass.reproduce.randomization.panels import AVERAGE, level_figure, level_rows
 from isinglass.reproduce.result import Figure, How, Number
 
 Curves = dict[tuple[str, float], Measured]
@@ -104,100 +101,61 @@ def _gains(how: How) -> dict[int, float]:
 
 def _numbers(skew: Curves) -> list[Number]:
     numbers = []
-    last = 2.0
-    for theta, average, worst in (
-        (0.0, printed.SKEW_AVERAGE[0], printed.SKEW_WORST[0]),
-        (last, printed.SKEW_AVERAGE[1], printed.SKEW_WORST[1]),
+    for theta, average, worst in zip(
+        (0.0, 2.0), printed.SKEW_AVERAGE, printed.SKEW_WORST, strict=True
     ):
-        ours = skew["gaussian", theta]
-        end = "" if theta == 0 else "the paper does not say where its axis ends; "
-        if theta:
-            one = skew["gaussian", 1.0]
-            end += f"theta = 1 gives AR {one.average:.0f} and WR {one.worst:.3g}"
+        ours, one = skew["gaussian", theta], skew["gaussian", 1.0]
+        end = (
+            "the paper does not say where its axis ends; theta = 1 gives AR "
+            f"{one.average:.0f} and WR {one.worst:.3g}"
+        )
         off = (average - ours.average) / ours.spread
-        far = abs(off) > 2
-        numbers.append(
-            Number(
-                "figure 2, gaussian", f"AR of VGauDis({theta:g}), 75 columns", average,
-                ours.average, *ends(ours.averages),
-                "; ".join(filter(None, (
-                    f"unexplained: {off:+.1f} deviations of ours over draws" if far else "", end,
-                ))).removesuffix("; "),
-            )
-        )  # fmt: skip
-        low, high = float(ours.worsts.min()), float(ours.worsts.max())
-        near = low - 2 <= worst <= high + 2
-        numbers.append(
-            Number(
-                "figure 2, gaussian", f"WR (1 %) of VGauDis({theta:g}), 75 columns", worst,
-                ours.worst, *ends(ours.worsts),
-                end if near else "unexplained: outside of all our draws",
-            )
-        )  # fmt: skip
+        for what, said, value, draws, told in (
+            ("AR", average, ours.average, ours.averages, f"{off:+.1f} deviations of ours"),
+            ("WR (1 %)", worst, ours.worst, ours.worsts, "outside of our draws"),
+        ):
+            number = Number(
+                "figure 2, gaussian", f"{what} of VGauDis({theta:g}), 75 columns", said, value,
+                *ends(draws),
+            )  # fmt: skip
+            notes = [] if number.agrees else [f"unexplained: {told}"]
+            notes += [end] if theta else []
+            numbers.append(replace(number, note="; ".join(notes)))
     return numbers
 
 
-def _rows(curves: Curves, at: str, values: Sequence[float]) -> list[Row]:
-    rows: list[Row] = []
-    for law in LAWS:
-        for value in values:
-            ours = curves[law, value]
-            for panel, found in (
-                ("average level (AR)", ours.averages), ("level of the worst 1 % (WR)", ours.worsts),
-            ):  # fmt: skip
-                rows.append(
-                    {
-                        at: value, "noise": law, "measure": panel, "level": float(found.mean()),
-                        "low": float(found.min()), "high": float(found.max()),
-                        "deviation": float(np.std(found)),
-                    }
-                )  # fmt: skip
-    return rows
-
-
 def _figure_2(skew: Curves, thetas: Sequence[float]) -> Figure:
-    rows = _rows(skew, "theta", thetas)
+    rows = level_rows(skew, "theta", thetas)
     for row in rows:
         if row["noise"] == "gaussian" and row["theta"] in (0.0, 2.0):
-            said = (
-                printed.SKEW_AVERAGE
-                if str(row["measure"]).startswith("average")
-                else printed.SKEW_WORST
-            )
+            said = printed.SKEW_AVERAGE if row["measure"] == AVERAGE else printed.SKEW_WORST
             row["printed"] = said[0 if row["theta"] == 0 else 1]
-    spec = picture(
-        "line", "theta", "level", color="noise", panel="measure", log="y", columns=2,
-        band=("low", "high"),
-        titles={"level": "records that fit as well", "theta": "skew of the clusters' sizes"},
-    )  # fmt: skip
-    return Figure(
+    return level_figure(
         "figure-2",
         "Figure 2: clusters of unlike size (VGauDis, 75 columns, noise of 8 deviations)",
-        "The average rises with the skew and the worst level falls. Bars span our repetitions; "
-        "diamonds are printed, the second pair drawn where it agrees with ours.",
-        tuple(rows),
-        with_printed(spec),
+        "Average and worst level by the skew of the clusters' sizes. Bars span our repetitions; "
+        "diamonds are printed, the second pair drawn at theta = 2, as the paper does not say where "
+        "its axis ends.",
+        rows,
+        "theta",
+        "skew of the clusters' sizes",
     )
 
 
 def _figure_3(
     outliers: Curves, shares: Sequence[float], exact: dict[str, tuple[float, float, float]]
 ) -> Figure:
-    rows = _rows(outliers, "share", shares)
+    rows = level_rows(outliers, "share", shares)
     for row in rows:
         found = exact.get(f"OGauDis({row['share']:g})")
         if found is not None and row["noise"] == "gaussian":
             row["expected_of_outliers"] = found[2] * printed.RECORDS
-    spec = picture(
-        "line", "share", "level", color="noise", panel="measure", log="y", columns=2,
-        band=("low", "high"),
-        titles={"level": "records that fit as well", "share": "share of outliers"},
-    )  # fmt: skip
-    return Figure(
+    return level_figure(
         "figure-3",
         "Figure 3: outliers among clusters (OGauDis, 75 columns, noise of 8 deviations)",
-        "A few outliers bring the worst level down and leave the average nearly as it was. The "
-        "paper sees the worst level rise again beyond a fifth of outliers; here it stays down.",
-        tuple(rows),
-        spec,
+        "Average and worst level by the share of outliers; bars span our repetitions. The paper "
+        "sees the worst level rise again beyond a fifth of outliers.",
+        rows,
+        "share",
+        "share of outliers",
     )

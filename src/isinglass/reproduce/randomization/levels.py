@@ -120,19 +120,6 @@ def ends(values: Array) -> tuple[float | None, float | None]:
     return (float(values.min()), float(values.max())) if len(values) > 1 else (None, None)
 
 
-def with_printed(spec: dict[str, Any], column: str = "printed") -> dict[str, Any]:
-    """The same picture with the paper's own values as black diamonds, where a row has one."""
-    inner = spec.get("spec", spec)
-    first = inner["layer"][0]["encoding"]
-    layer = {
-        "mark": {"type": "point", "shape": "diamond", "filled": True, "size": 70, "color": "black"},
-        "transform": [{"filter": f"isValid(datum['{column}'])"}],
-        "encoding": {"x": first["x"], "y": first["y"] | {"field": column}},
-    }
-    inner["layer"].append(layer)
-    return spec
-
-
 def short(value: float) -> str:
     """A level as a sentence has it: whole from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

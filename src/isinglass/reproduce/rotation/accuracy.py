@@ -29,6 +29,9 @@ KNN, REGRESSION, FROM_ZERO, AT_RANDOM = (
     "perceptron from zero",
     "perceptron at random",
 )
+#: So far records are moved to part those at equal distances: far more than rounding, which is near
+#: 1e-15, and far less than any digit of a table.
+JITTER = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,15 @@ class Accuracies:
 
     `folds` is the deviation of accuracy on the originals when only the folds are drawn anew, of
     KNN and of the radial SVM; `shifts` are the largest changes of an SVM's decision values,
-    (origin, centre).
+    (origin, centre). `untied` is the largest share of records, in percent, whose class differs
+    after a rotation about the origin though every record was first moved by about `JITTER`, so
+    that neither distances nor scores are equal by accident.
     """
 
     trials: dict[str, Trial]
     folds: dict[str, float]
     shifts: dict[str, tuple[float, float]]
+    untied: dict[str, float]
 
 
 def accuracies(table: Table, n_rotations: int, n_folds: int, most_rows: int) -> Accuracies:
@@ -96,7 +102,25 @@ def accuracies(table: Table, n_rotations: int, n_folds: int, most_rows: int) -> 
     }
     shifts = {name: _shift(name, X, y, pairs[0]) for name in KERNELS}
     spread = {name: float(np.std(values, ddof=1)) for name, values in again.items()}
-    return Accuracies(trials, spread, shifts)
+    untied = {
+        name: _untied(table, X, y, split, classifiers[name], n_rotations)
+        for name in (KNN, FROM_ZERO)
+        if name in classifiers
+    }
+    return Accuracies(trials, spread, shifts, untied)
+
+
+def _untied(
+    table: Table, X: Array, y: Array, split: Array, classifier: Classifier, n_rotations: int
+) -> float:
+    rng = table.chance(7)
+    moved = X + JITTER * (rng.random(X.shape) - X)  # stays in [0, 1]
+
+    def run(Z: Array) -> Array:
+        return cross_validated(classifier, Z, y, split, np.random.default_rng([*table.seed, 2, 0]))
+
+    before = run(moved)
+    return max(_percent(run(turned(moved, rng)[0]) != before) for _ in range(n_rotations))
 
 
 def folds(n_rows: int, n_folds: int, rng: np.random.Generator) -> Array:

@@ -1,33 +1,43 @@
-"""What the paper says about attacks and about condensation, and whether it holds."""
+"""What the paper says about attacks, and whether it holds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from isinglass.reproduce.result import Claim
+from isinglass.reproduce.partial import on_sets
+from isinglass.reproduce.result import Claim, Verdict
 from isinglass.reproduce.rotation.found import Found
 from isinglass.reproduce.rotation.levels import Iteration
-from isinglass.reproduce.rotation.nearest import GROUP
+from isinglass.reproduce.rotation.printed import TABLE_1
 
-#: The paper asks for more than a rotation where ICA takes the level below this.
-LOW = 0.2
+#: "A small amount": no more than half of the level is taken.
+SMALL = 0.5
+#: Levels are printed to 0.01 and lie near 0.2 to 0.5 after ICA; nobody selects a rotation for less.
+SELECTED = 0.05
+#: In shares of a column's range: what comes back so near is there in every digit of a table.
+BACK = 1e-6
+#: Rows that come back so near, on average over columns, are given away: a digit of Table 1.
+NEAR = 0.01
+#: The sets whose levels figures 3, 4 and the text compare: whether ICA is said to lower them.
+BELOW = {"breast_w": False, "tic_tac_toe": True, "votes": True}
 
 
 def attack_claims(found: Found) -> tuple[Claim, ...]:
     """Independent components, and what undoes a rotation altogether."""
+    n, every = len(found.tables), len(TABLE_1)
+    starred = [row.name for row in TABLE_1 if row.star]
     return (
-        _components(found),
-        _converged(found),
-        _as_scored(found),
-        _ica(found),
-        _select(found),
-        _undone(found),
+        on_sets(_components(found), n, every),
+        on_sets(_converged(found), _there(found, starred), len(starred)),
+        on_sets(_as_scored(found), _there(found, BELOW), len(BELOW)),
+        *(on_sets(rule(found), n, every) for rule in (_ica, _select, _undone)),
     )
 
 
-def condensation_claims(found: Found) -> tuple[Claim, ...]:
-    """Figures 5 to 8."""
-    return (_sizes(found), _constant(found), _beats(found))
+def _there(found: Found, names: Iterable[str]) -> int:
+    return sum(name in found.tables for name in names)
 
 
 def _components(found: Found) -> Claim:
@@ -36,13 +46,16 @@ def _components(found: Found) -> Claim:
         varies = int((np.ptp(found.tables[name].X, axis=0) > 0).sum())
         full += all(it.n_components == varies for it in mine.iterations)
     n = len(found.levels)
+    verdict: Verdict = "holds conditionally" if full else "holds"
+    if full == n:
+        verdict = "does not hold"
     return Claim(
         "Section 4.4",
         "Where attributes depend on each other, ICA returns fewer components than there are "
         "columns.",
-        "does not hold" if full == n else "holds conditionally",
-        f"On {full} of {n} sets it returns one for every column that varies, in every start: there "
-        "are as many as the release has rank.",
+        verdict,
+        f"On {full} of {n} sets it returns one for every column that varies, in every start"
+        + (": there are as many as the release has rank." if full == n else "."),
     )
 
 
@@ -57,7 +70,7 @@ def _converged(found: Found) -> Claim:
     return Claim(
         "Section 5.2",
         _NOT_CONVERGED,
-        "does not hold" if below == len(starred) else "holds conditionally",
+        "does not hold" if below == len(starred) else "holds conditionally" if below else "holds",
         f"FastICA settles in {100 * float(np.mean(list(share.values()))):.0f} % of all starts, "
         + (f"never on {', '.join(never)}" if never else "on every set in some")
         + f". On the {len(starred)} sets marked, settled or "
@@ -80,130 +93,103 @@ def _as_scored(found: Found) -> Claim:
         "ICA has no effect on the level of Breast-w, and takes that of Tic-tac-toe and Votes down "
         "by a small amount."
     )
-    below = {"breast_w": False, "tic_tac_toe": True, "votes": True}
-    there = [n for n in below if n in found.levels]
+    there = [n for n in BELOW if n in found.levels]
     if not there:
         return Claim("Section 5.2, figures 3, 4", says, "not tested", "The sets are missing.")
     raw = {n: min(it.raw_minimum for it in _its(found, n)) for n in there}
     own = {n: float(np.mean(found.levels[n].search.minimum)) for n in there}
-    as_said = all((raw[n] < own[n]) == below[n] for n in there)
+    as_said = all((raw[n] < own[n]) == BELOW[n] for n in there)
+    little = all(raw[n] >= SMALL * own[n] for n in there)
     listed = ", ".join(f"{found.called(n)} {own[n]:.2f} and {raw[n]:.2f}" for n in there)
     return Claim(
         "Section 5.2, figures 3, 4",
         says,
-        "holds conditionally" if as_said else "not reproduced",
-        f"As the paper scored components, at variance one: {listed} (rotation, ICA). The score "
-        "makes it so; see the next claim.",
+        "holds conditionally" if as_said and little else "not reproduced",
+        f"As the paper scored components, at variance one: {listed} (rotation, ICA)."
+        + (" The score makes it so; see the next claim." if as_said and little else ""),
     )
 
 
 def _ica(found: Found) -> Claim:
-    best = {n: min(it.minimum for it in _its(found, n)) for n in found.levels}
-    raw = {n: min(it.raw_minimum for it in _its(found, n)) for n in found.levels}
-    low = [n for n in best if best[n] < LOW]
-    guess = {n: mine.guess.average for n, mine in found.levels.items()}
-    blind = sum(guess[n] < found.levels[n].deviation for n in guess)
-    worst = ", ".join(f"{found.called(n)} {best[n]:.3f}" for n in sorted(low, key=best.__getitem__))
+    """A guess of a column no nearer than its own deviation has learned nothing about it."""
+    raw = [min(it.raw_minimum for it in _its(found, n)) for n in found.levels]
+    columns = {n: len(mine.deviations) for n, mine in found.levels.items()}
+    named = {n: float(np.mean([it.learned for it in _its(found, n)])) for n in found.levels}
+    told = {n: mine.learned for n, mine in found.levels.items()}
+    # "In general": more than half of the columns, on more than half of the sets.
+    most, mostly = (sum(2 * learned[n] > columns[n] for n in columns) for learned in (named, told))
+    verdict: Verdict = "holds conditionally" if any(named.values()) else "holds"
+    if 2 * most > len(columns):
+        verdict = "does not hold"
+    listed = ", ".join(f"{found.called(n)} {named[n]:.0f} of {columns[n]}" for n in columns)
     return Claim(
         "Sections 4.4, 5.2, 6",
         "ICA is in general not effective against rotation and lowers its level little, if at all.",
-        "does not hold" if low else "holds",
-        f"Components of variance one, as the paper compared them, leave {min(raw.values()):.2f} to "
-        f"{max(raw.values()):.2f} on the best column. Given the column's variance the same ones "
-        f"leave less than {LOW} on {len(low)} of {len(best)} sets: {worst}. An attacker who must "
-        f"also tell which is which from column statistics beats guessing the mean on {blind} sets.",
+        verdict,
+        f"Components of variance one, as the paper compared them, leave {min(raw):.2f} to "
+        f"{max(raw):.2f} on the best column. Given the columns' variances and, as in the paper, "
+        "the best order, the same ones come nearer to a column than its own deviation, which is "
+        f"what guessing the mean leaves, on {sum(named.values()):.0f} of {sum(columns.values())} "
+        f"columns, and on more than half of them in {most} of {len(columns)} sets: {listed} (means "
+        f"of {_attacks(found)} attacks). An attacker who must also tell which is which from column "
+        f"statistics does so on {sum(told.values())} columns, of "
+        f"{sum(v > 0 for v in told.values())} sets, and on more than half of them in {mostly}.",
     )
+
+
+def _attacks(found: Found) -> int:
+    return len(next(iter(found.levels.values())).iterations)
 
 
 def _select(found: Found) -> Claim:
     many = [float(np.mean([it.average for it in _its(found, n)])) for n in found.levels]
     one = [float(np.mean(mine.starts)) for mine in found.levels.values()]
     apart = float(np.abs(np.subtract(many, one)).max())
+    same = apart < SELECTED
     return Claim(
         "Section 4.4",
         "One can select a rotation that is more resilient to ICA.",
-        "does not hold" if apart < 0.05 else "holds conditionally",
-        f"Whitening takes any rotation out again. Average left by ICA, mean over sets: "
-        f"{np.mean(many):.3f} for {len(_its(found, next(iter(found.levels))))} rotations, "
-        f"{np.mean(one):.3f} for {found.settings.starts} starts on one rotation; on no set do "
-        f"the two differ by more than {apart:.3f}.",
+        "does not hold" if same else "holds conditionally",
+        ("Whitening takes any rotation out again. " if same else "")
+        + f"Average left by ICA, mean over sets: {np.mean(many):.3f} for {_attacks(found)} "
+        f"rotations, {np.mean(one):.3f} for {found.settings.starts} starts on one rotation; on no "
+        f"set do the two differ by more than {apart:.3f}.",
     )
 
 
 def _undone(found: Found) -> Claim:
-    pairs = max(u.pairs for u in found.undone.values())
-    whole = [n for n, u in found.undone.items() if u.all_records.average < 0.01]
-    not_whole = [found.called(n) for n in found.undone if n not in whole]
-    half = {n: u.sample.average / u.kept.average for n, u in found.undone.items()}
-    below = sum(u.sample.average < found.levels[n].deviation for n, u in found.undone.items())
-    but = f" (not {', '.join(not_whole)}: equal variances along its axes)" if not_whole else ""
+    n = len(found.undone)
+    given = [name for name, u in found.undone.items() if u.pairs < BACK]
+    worst = max(u.pairs for u in found.undone.values())
+    whole = [name for name, u in found.undone.items() if u.all_records.average < NEAR]
+    half = [u.sample.average / u.kept.average for u in found.undone.values()]
+    below = sum(u.sample.average < found.levels[m].deviation for m, u in found.undone.items())
+    verdict: Verdict = "holds conditionally" if given or whole else "not reproduced"
+    if len(given) == n:
+        verdict = "does not hold"
     return Claim(
         "Abstract, section 6",
         "Rotation gives high privacy with no loss of accuracy. (Known pairs and known "
         "covariances are not discussed.)",
-        "does not hold",
-        f"One known record more than there are columns gives every other back to {pairs:.0e}, on "
-        f"all {len(found.undone)} sets. Whoever knows the records as a whole, and so their "
-        f"covariance, but no row, gets the rows back to 0.01 on {len(whole)}{but}. "
+        verdict,
+        f"One known record more than there are columns gives every other back on {len(given)} of "
+        f"{n} sets, with errors up to {worst:.0e} over all. Whoever knows the records as a whole, "
+        "and so their covariance, but no row, gets the rows back to "
+        f"{NEAR:g} on {len(whole)}{_why(found, whole)}. "
         "With other records of the same kind, half as many as the table has, "
-        f"{100 * min(half.values()):.0f} to {100 * max(half.values()):.0f} % of the printed "
-        f"measure is left, and less than guessing the mean leaves on {below}.",
+        f"{100 * min(half):.0f} to {100 * max(half):.0f} % of the printed measure is left, and "
+        f"less than guessing the mean leaves on {below}.",
     )
 
 
-def _sizes(found: Found) -> Claim:
-    minimum = [level.minimum for m in found.nearest.values() for level in m.condensed.values()]
-    average = [level.average for m in found.nearest.values() for level in m.condensed.values()]
-    sizes = sorted(found.settings.sizes)
-    shown = [n for n in ("ecoli", "diabetes") if n in found.nearest]
-    ends = "; ".join(
-        f"{found.called(n)} average {found.nearest[n].condensed[sizes[0]].average:.3f} at "
-        f"k = {sizes[0]}, {found.nearest[n].condensed[sizes[-1]].average:.3f} at k = {sizes[-1]}"
-        for n in shown
-    )
-    return Claim(
-        "Section 5.3, figures 5, 6",
-        "The level of condensation stays low, whatever the size of its groups.",
-        "holds" if max(minimum) < LOW + 0.05 else "holds conditionally",
-        f"Over all sets and k = {sizes[0]} to {sizes[-1]} the minimum is {min(minimum):.3f} to "
-        f"{max(minimum):.3f} and the average {min(average):.3f} to {max(average):.3f}"
-        + (f"; {ends}." if ends else "."),
-    )
-
-
-def _constant(found: Found) -> Claim:
-    says = "On Ionosphere, which has a constant column, the minimum of condensation is 0."
-    if "ionosphere" not in found.nearest:
-        return Claim("Section 5.3", says, "not tested", "The set is missing.")
-    highest = max(level.minimum for level in found.nearest["ionosphere"].condensed.values())
-    rotated = found.nearest["ionosphere"].paired.minimum
-    return Claim(
-        "Section 5.3",
-        says,
-        "holds" if highest == 0 else "does not hold",
-        f"It is {highest:g} at every k. But a constant column has nothing to hide: the "
-        f"{rotated:.2f} that rotation scores there says as little.",
-    )
-
-
-def _beats(found: Found) -> Claim:
-    ratios: dict[str, list[float]] = {"apart": [], "alike": []}
-    names = [n for n, m in found.nearest.items() if m.condensed[GROUP].minimum > 0]
-    for n in names:
-        mine = found.nearest[n]
-        base = mine.condensed[GROUP]
-        ratios["apart"] += [mine.paired.minimum / base.minimum, mine.paired.average / base.average]
-        ratios["alike"] += [
-            mine.rotated.minimum / base.minimum,
-            mine.rotated.average / base.average,
-        ]
-    apart, alike = ((min(r), float(np.median(r)), max(r)) for r in ratios.values())
-    return Claim(
-        "Section 5.3, figures 7, 8",
-        "Rotation has a much higher level than condensation.",
-        "holds conditionally" if alike[1] < 0.75 * apart[1] else "holds",
-        f"Minimum and average are {apart[0]:.1f} to {apart[2]:.1f} times as high (median "
-        f"{apart[1]:.1f}; k = {GROUP}) when rotated records are compared with their own original "
-        f"and condensed ones with the nearest, as in the paper. Compared alike, with the nearest, "
-        f"they are {alike[0]:.1f} to {alike[2]:.1f} times as high (median {alike[1]:.1f}).",
-    )
+def _why(found: Found, whole: list[str]) -> str:
+    """The sets that a known covariance does not give back, and whether its axes tell why."""
+    parts = []
+    for name in found.undone:
+        if name in whole:
+            continue
+        variances = np.linalg.eigvalsh(np.cov(found.tables[name].X, rowvar=False))
+        same = (variances[1:] <= (1 + BACK) * variances[:-1]).any()
+        axes = ", some of whose axes have equal variances" if same else ""
+        parts.append(f"{found.called(name)}{axes}")
+    return f" (not {'; '.join(parts)})" if parts else ""

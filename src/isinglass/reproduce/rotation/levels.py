@@ -87,7 +87,9 @@ class Iteration:
 
     `raw_` compares components of variance one, as the paper did; `pair` is the average when only
     the best component is named and the others stay in the order in which they came, `raw_average`
-    when all are named at best. `minimum` and `average` are of an attacker who knows variances.
+    when all are named at best. `minimum` and `average` are of an attacker who knows variances;
+    `learned` counts the columns that this one, naming all at best, comes nearer to than their own
+    deviation, which is what guessing the mean leaves.
     """
 
     level: float
@@ -96,6 +98,7 @@ class Iteration:
     raw_average: float
     minimum: float
     average: float
+    learned: int
     converged: bool
     n_components: int
 
@@ -116,13 +119,16 @@ def _attacked(X: Array, rng: np.random.Generator) -> Iteration:
     parts = found.components(released)
     raw = naming_levels(columns, parts, "raw")
     matched = naming_levels(columns, parts, "variance")
+    named = linear_sum_assignment(matched)
+    deviation = columns.std(axis=0, ddof=1)
     return Iteration(
         veil.privacy_level_,
         float(raw.min()),
         _one_pair(columns, parts),
         float(raw[linear_sum_assignment(raw)].mean()),
         float(matched.min()),
-        float(matched[linear_sum_assignment(matched)].mean()),
+        float(matched[named].mean()),
+        int((matched[named] < deviation[named[0]]).sum()),
         found.converged,
         found.n_components,
     )
@@ -148,9 +154,12 @@ class Levels:
     """Everything that is measured about one set's levels.
 
     `flipped` belongs to R = -I. `guess` is what `ICAAttack` leaves, which must also tell whose
-    column a component is. `recoded` is Tic-tac-toe with o and blank exchanged. `moments` are the
-    mean variance of VoD over columns: drawn, in closed form, and the order the paper guesses;
-    `means` the largest share by which the mean VoD of a column misses its closed form.
+    column a component is, and `learned` counts the columns it comes nearer to than their own
+    deviation; `deviations` are those, of columns that vary. `recoded` is Tic-tac-toe with o and
+    blank exchanged. `moments` are the mean variance of VoD over columns: drawn, in closed form,
+    and the order the paper guesses; `means` the largest share by which the mean VoD of a column
+    misses its closed form; `errors` how far drawn means and variances miss theirs, in standard
+    errors.
     `moved` is how far a random centre moves a level. `starts` are the averages that FastICA's
     random starts leave of a single rotation, to set beside those of many.
     """
@@ -160,11 +169,18 @@ class Levels:
     iterations: tuple[Iteration, ...]
     flipped: PrivacyLevel
     guess: PrivacyLevel
-    deviation: float
+    learned: int
+    deviations: Spread
     moments: tuple[float, float, float]
     means: float
+    errors: tuple[float, float]
     moved: float
     starts: Spread
+
+    @property
+    def deviation(self) -> float:
+        """What guessing the mean leaves, on average over the columns that vary."""
+        return float(np.mean(self.deviations))
 
 
 def levels(table: Table, repeats: int, n_iterations: int, n_starts: int, draws: int) -> Levels:
@@ -183,31 +199,40 @@ def levels(table: Table, repeats: int, n_iterations: int, n_starts: int, draws: 
     origin, centre = turned(X, rng)
     guess = ICAAttack(n_starts, random_state=rng).guess(centre, ColumnStatistics.of(X))
     varies = X.min(axis=0) < X.max(axis=0)
+    deviations = X[:, varies].std(axis=0, ddof=1)
+    left = variance_of_difference(X[:, varies], guess[:, varies])
     vod = np.array([rotation_vod(chance.haar(rng, d), covariance) for _ in range(draws)])
     mean, variance = haar_vod_moments(covariance)
+    squares = np.square(vod - mean).mean(axis=1)
+    error = float(squares.std(ddof=1)) / np.sqrt(draws)
     about = [np.sqrt(variance_of_difference(X, Z)) for Z in (origin, centre)]
     return Levels(
         found,
         recoded,
         attacked,
         privacy_level(rotation_vod(-np.eye(d), covariance)),
-        privacy_level(variance_of_difference(X[:, varies], guess[:, varies])),
-        float(X[:, varies].std(axis=0, ddof=1).mean()),
+        privacy_level(left),
+        int((np.sqrt(left) < deviations).sum()),
+        tuple(float(v) for v in deviations),
         (
             float(vod.var(axis=0, ddof=1).mean()),
             float(variance.mean()),
             float(covariance.sum() / d**2),
         ),
         float(np.abs(vod.mean(axis=0) / mean - 1.0).max()),
+        (
+            float((np.abs(vod.mean(axis=0) - mean) / np.sqrt(variance / draws)).max()),
+            float(abs(squares.mean() - variance.mean()) / error),
+        ),
         float(np.abs(about[0] - about[1]).max()),
         tuple(separation_levels(X, centre, rng).average for _ in range(n_starts)),
     )
 
 
-def grouped(values: list[float], size: int, *, highest: bool = False) -> Spread:
-    """The lowest (or highest) of each `size` values in turn."""
+def grouped(values: list[float], size: int) -> Spread:
+    """The lowest of each `size` values in turn."""
     parts = [values[i : i + size] for i in range(0, len(values) - size + 1, size)]
-    return tuple((max if highest else min)(part) for part in parts)
+    return tuple(min(part) for part in parts)
 
 
 def _rotation(n_iter: int, optimize: str, rng: np.random.Generator) -> Rotation:

@@ -7,19 +7,21 @@ import numpy as np
 from isinglass.reproduce.result import Number
 from isinglass.reproduce.rotation.accuracy import AT_RANDOM, EPOCHS, KNN, NEIGHBORS, RADIAL, Trial
 from isinglass.reproduce.rotation.found import Found
-from isinglass.reproduce.rotation.levels import Spread, grouped
+from isinglass.reproduce.rotation.levels import ITERATIONS, Spread, grouped
 from isinglass.reproduce.rotation.printed import TABLE_1, Printed
+from isinglass.reproduce.rotation.sets import Table
 
 #: A unit of the last digit printed.
 ROUNDING = 0.01
-#: What is known to differ between the paper's set and the file.
-APART = {
-    "breast_w": "the paper counts 10 columns, the file without the record numbers has 9",
-    "credit_a": "categories are coded as in the Statlog file, which may not be the paper's coding",
-    "credit_g": "this is the all-numeric file, which may not be the paper's coding",
-    "hepatitis": "missing values are filled by median and mode, and the paper does not say how",
-    "heart": "this is the Statlog file, which may not be the paper's coding",
-    "votes": "a vote not cast is coded halfway, and the paper does not say how",
+#: Sets with categories, which had to be numbered; the paper does not say how it did.
+CATEGORIES = ("credit_a", "credit_g", "heart", "hepatitis", "tic_tac_toe", "votes")
+#: As many different whole numbers at most make a column that holds categories.
+FEW = 10
+#: Sets that are published with empty cells, and what stands for one.
+UNANSWERED = {
+    "hepatitis": "missing values",
+    "votes": "votes not cast",
+    "breast_w": "missing grades",
 }
 
 
@@ -30,6 +32,30 @@ def numbers(found: Found) -> tuple[Number, ...]:
         there = row.name in found.tables
         out += _accuracies(row, found) + _levels(row, found) if there else _absent(row)
     return tuple(out)
+
+
+def differs(table: Table) -> str:
+    """What is known to differ between the paper's set and the one found, as far as it shows."""
+    row, (n_rows, n_columns) = table.printed, table.X.shape
+    parts = []
+    if (n_rows, n_columns) != (row.n_rows, row.n_columns):
+        parts.append(
+            f"the paper counts {row.n_rows} records of {row.n_columns} columns, the file has "
+            f"{n_rows} of {n_columns}"
+        )
+    if row.name in CATEGORIES:
+        original = table.low + table.X * (table.high - table.low)
+        whole = np.abs(original - np.rint(original)).max(axis=0) < 1e-6
+        kinds = np.array([len(np.unique(column)) for column in np.rint(original).T])
+        coded = int((whole & (kinds <= FEW)).sum())
+        if coded:
+            parts.append(
+                f"{coded} of {n_columns} columns hold at most {FEW} whole numbers, as coded "
+                "categories do, and the paper does not say how it coded its own"
+            )
+    if row.name in UNANSWERED:
+        parts.append(f"the paper does not say what it did with {UNANSWERED[row.name]}")
+    return "; ".join(parts)
 
 
 def _where(row: Printed) -> str:
@@ -65,6 +91,8 @@ def _accuracies(row: Printed, found: Found) -> list[Number]:
         AT_RANDOM: "unexplained; the paper does not say how its perceptron was trained, ours took "
         + ("one pass" if EPOCHS == 1 else f"{EPOCHS} passes"),
     }
+    rows, most = len(found.tables[row.name].X), found.settings.most_rows
+    part = f"; {most} of {rows} records here" if most < rows else ""
     out = []
     for name in (KNN, RADIAL, AT_RANDOM):
         if name not in mine.trials:
@@ -74,7 +102,7 @@ def _accuracies(row: Printed, found: Found) -> list[Number]:
         ours = float(np.mean(trial.runs))
         spread = 2.0 * mine.folds.get(name, 0.0)
         low, high = _ends((*trial.runs, ours - spread, ours + spread))
-        note = "" if low - 0.05 <= printed <= high + 0.05 else settings[name]
+        note = "" if low - 0.05 <= printed <= high + 0.05 else settings[name] + part
         out.append(Number(_where(row), what, printed, ours, low, high, note))
         what, printed = next(named)
         out.append(_change(_where(row), what, printed, name, trial, mine.folds[KNN]))
@@ -86,20 +114,26 @@ def _change(where: str, what: str, printed: float, name: str, trial: Trial, fold
     low, high = _ends(trial.centre)
     note = ""
     if not low - 0.05 <= printed <= high + 0.05:
+        note = "unexplained"  # a radial machine meets no chance
         if name == KNN:
-            enough = abs(printed) <= 2.0 * folds
             note = (
                 "same folds before and after here; drawing new folds moves the accuracy by "
-                f"± {folds:.1f} without any rotation, which "
-                + ("may explain theirs" if enough else "does not explain theirs: unexplained")
+                f"± {folds:.1f} without any rotation, which " + _enough(abs(printed) <= 2.0 * folds)
             )
-        else:
-            runs = _ends(trial.runs)
+        elif name == AT_RANDOM:
+            first, last = _ends(trial.runs)
+            mean = float(np.mean(trial.runs))
+            wide = low - (last - mean) - 0.05 <= printed <= high + (mean - first) + 0.05
             note = (
                 "theirs may be the difference to one run on the originals, which by start and "
-                f"order alone ranges from {runs[0]:.1f} to {runs[1]:.1f} percent here"
+                f"order alone ranges from {first:.1f} to {last:.1f} percent here; that "
+                + _enough(wide)
             )
     return Number(where, what, printed, ours, low, high, note)
+
+
+def _enough(enough: bool) -> str:
+    return "may explain theirs" if enough else "does not explain theirs: unexplained"
 
 
 def _levels(row: Printed, found: Found) -> list[Number]:
@@ -107,7 +141,7 @@ def _levels(row: Printed, found: Found) -> list[Number]:
     s = mine.search
     size = found.settings.group
     recoded = mine.recoded
-    apart = APART.get(row.name, "")
+    apart = differs(found.tables[row.name])
     raw = grouped([i.raw_minimum for i in mine.iterations], size)
     pair = grouped([i.pair for i in mine.iterations], size)
     best = grouped([i.raw_average for i in mine.iterations], size)
@@ -126,6 +160,8 @@ def _levels(row: Printed, found: Found) -> list[Number]:
         average["the same search with o and blank exchanged"] = recoded.average
         average["o and blank exchanged, kept for the minimum,"] = recoded.kept
     of = f"lowest of {size}"
+    fewer = f"{of} iterations here, of {ITERATIONS} in the paper" if size < ITERATIONS else ""
+    known = [apart, apart, *("; ".join(filter(None, (fewer, apart))),) * 2]
     cells: list[tuple[Spread, dict[str, Spread]]] = [
         (s.minimum, minimum),
         (s.average, average),
@@ -133,9 +169,11 @@ def _levels(row: Printed, found: Found) -> list[Number]:
         (pair, {f"naming all components at best, {of},": best}),
     ]
     out = []
-    for (what, printed), (spread, readings) in zip(_named(row)[-4:], cells, strict=True):
+    for (what, printed), (spread, readings), differing in zip(
+        _named(row)[-4:], cells, known, strict=True
+    ):
         low, high = _ends(spread)
-        note = _explained(printed, spread, readings, apart)
+        note = _explained(printed, spread, readings, differing)
         ours = float(np.mean(spread))
         out.append(Number(_where(row), what, printed, ours, low, high, note))
     return out

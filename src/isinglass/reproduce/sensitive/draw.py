@@ -37,7 +37,6 @@ def boxes(
     spec = picture("bar", f"{x}:N", "middle", color=color, panel=panel, log="y", titles=titles)
     inner = spec["spec"] if panel else spec
     encoding = inner["layer"][0]["encoding"]
-    encoding["x"]["axis"] = {"labelAngle": -35, "title": None}
     encoding["y"]["axis"] = {"format": ".0e", "tickCount": 5}
     shared = {name: part for name, part in encoding.items() if name in ("x", "xOffset")}
 

@@ -173,7 +173,6 @@ class CompiledErrors:
     numbers: tuple[Number, ...]
     never_worse: bool  # compiled against given
     gain: float  # given / compiled, about a lone record: constant errors
-    gain_best: float  # the same with the best differentially private errors
     dominated: bool  # Construction 1 at the compiled epsilon is never worse
 
 
@@ -221,4 +220,4 @@ def figure_5(beta: int = BETA) -> CompiledErrors:
         Number("Figure 5b", "error of the given mechanism times e^(0.25 distance)", 0.56,
                at_one * math.exp(e)),
     )  # fmt: skip
-    return CompiledErrors(figure, numbers, not any(worse), gains[0], gains[1], not any(behind))
+    return CompiledErrors(figure, numbers, not any(worse), gains[0], not any(behind))

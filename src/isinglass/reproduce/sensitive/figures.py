@@ -15,15 +15,6 @@ from isinglass.reproduce.sensitive.records import CAP, Array, Counts, Found, err
 
 EPSILONS = ("0.01", "0.1", "1")
 SHARES = (0.1, 0.2, 0.3)  # of beta, for k
-#: names that fit below a box
-SHORT = {
-    "thyroid": "Thyroid",
-    "mammography": "Mammography",
-    "credit_fraud": "Credit (part)",
-    "aps_train9000_pca12": "APS (9,000)",
-    "aps_test_pca12": "APS (test)",
-    "mixed_gaussian": "Synthetic",
-}
 LETTERS = {
     "Thyroid": "a", "Mammography": "b", "Credit Fraud": "c", "APS Trucks": "d", "Synthetic": "e",
 }  # fmt: skip
@@ -59,7 +50,7 @@ def _figure_6(found: Sequence[Found]) -> Figure:
     rows = [
         _box(
             anomaly_errors(each, epsilon)["sensitive"],
-            table=SHORT[each.case.name],
+            table=each.short,
             panel=f"epsilon {epsilon}",
         )
         for epsilon in EPSILONS
@@ -76,7 +67,7 @@ def _figure_6(found: Sequence[Found]) -> Figure:
 def _figure_7(found: Sequence[Found]) -> Figure:
     called = {"sensitive": "SP", "dp": "DP"}
     rows = [
-        _box(values, table=SHORT[each.case.name], mechanism=called[name])
+        _box(values, table=each.short, mechanism=called[name])
         for each in found
         for name, values in anomaly_errors(each, "0.1").items()
     ]
@@ -89,7 +80,7 @@ def _figure_7(found: Sequence[Found]) -> Figure:
 
 def _figure_8(found: Sequence[Found]) -> Figure:
     rows: list[Row] = [
-        {"table": SHORT[each.case.name], "mechanism": name, "error": value}
+        {"table": each.short, "mechanism": name, "error": value}
         for each in found
         for name, value in (("SP", each.errors.normal_sensitive), ("DP", each.errors.normal_dp))
     ]
@@ -97,10 +88,9 @@ def _figure_8(found: Sequence[Found]) -> Figure:
         "bar", "table:N", "error", color="mechanism",
         titles={"table": "", "error": f"mean {_ERROR}", "mechanism": ""},
     )  # fmt: skip
-    spec["layer"][0]["encoding"]["x"]["axis"] = {"labelAngle": -35, "title": None}
     return Figure(
-        "figure-8", "Figure 8: errors on normal records", "Epsilon .1. Both mechanisms err alike, "
-        "record by record; errors come from records near the threshold.", tuple(rows), spec,
+        "figure-8", "Figure 8: errors on normal records", "Epsilon .1, k = 1. Errors come "
+        "from records near the threshold.", tuple(rows), spec,
     )  # fmt: skip
 
 
@@ -127,7 +117,7 @@ def _figure_9(found: Sequence[Found]) -> Figure:
             curves[f"SP, k = {share:.0%} of beta"] = np.sort(errors["sensitive"])[::-1]
             curves["DP"] = errors["dp"][np.argsort(-errors["sensitive"], kind="stable")]
         curves["DP"] = curves.pop("DP")  # last in the legend
-        panel = f"({LETTERS[each.case.printed]}) {SHORT[each.case.name]}"
+        panel = f"({LETTERS[each.case.printed]}) {each.short}"
         rows += [{**row, "panel": panel} for row in _ranked(curves)]
     titles = {"rank": "rank of the anomaly", "error": _ERROR, "curve": ""}
     spec = picture(
@@ -153,11 +143,18 @@ def repeated(counts: Counts, labels: Sequence[bool], seed: int) -> Counts:
 def figure_10(found: Found, seed: int) -> tuple[Figure, Figure]:
     """Copies and errors of differential privacy, by rank, on the card-fraud table."""
     counts = found.counts[found.anomalous]
-    stand_in = repeated(counts, found.labels[found.anomalous].tolist(), seed)
+    tables = {"as stored": counts}
+    caption = f"Card fraud, epsilon 1. Of {len(counts)} anomalies {found.copied} have a copy"
+    if not found.copied:
+        tables["repeats put back"] = repeated(counts, found.labels[found.anomalous].tolist(), seed)
+        caption += (
+            ". The second panel is a stand-in: repeats put back at random, as many as the original "
+            "has (19 of 492 frauds, 1,062 genuine)"
+        )
     beta, r = found.case.beta, found.case.r
     rows: list[Row] = []
     copies: list[Row] = []
-    for panel, some in (("as stored, repeats removed", counts), ("repeats put back", stand_in)):
+    for panel, some in tables.items():
         sp = error(sensitive_mechanism(beta, r, "1", k=levels(beta)[0], cap=CAP), some)
         dp = error(dp_mechanism(beta, r, "1", cap=CAP), some)
         order = np.argsort(-sp, kind="stable")
@@ -171,11 +168,6 @@ def figure_10(found: Found, seed: int) -> tuple[Figure, Figure]:
             for c, n in zip(kinds.tolist(), often.tolist(), strict=True)
         ]
     titles = {"rank": "rank of the anomaly", "error": "error of DP", "copies": "copies of it"}
-    caption = (
-        "Card fraud, epsilon 1. Our part holds each record once, so no anomaly has a copy. The "
-        "second panel is a stand-in: repeats put back at random, as many as the original has (19 "
-        "of 492 frauds, 1,062 genuine)."
-    )
     points = picture(
         "point", "rank", "error", color="copies", panel="panel", columns=2, titles=titles
     )
@@ -184,6 +176,6 @@ def figure_10(found: Found, seed: int) -> tuple[Figure, Figure]:
     bars["layer"][0]["encoding"]["x"]["axis"] = {"labelAngle": 0}
     name = "Figure 10a, b: errors of differential privacy, and copies"
     return (
-        Figure("figure-10ab", name, caption, tuple(rows), points),
-        Figure("figure-10c", "Figure 10c: copies of anomalies", caption, tuple(copies), bars),
+        Figure("figure-10ab", name, f"{caption}.", tuple(rows), points),
+        Figure("figure-10c", "Figure 10c: copies of anomalies", f"{caption}.", tuple(copies), bars),
     )

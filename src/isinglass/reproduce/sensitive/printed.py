@@ -24,6 +24,11 @@ class Printed:
     recall: tuple[float, ...]
     f1: tuple[float, ...]
 
+    @property
+    def share(self) -> float:
+        """Of anomalies among the records."""
+        return self.anomalies / self.size
+
     def false_calls(self, at: int) -> float:
         """Expected false calls that the printed precision and recall imply."""
         return self.anomalies * self.recall[at] * (1 / self.precision[at] - 1)
@@ -74,3 +79,13 @@ TABLES = {
         (0.0339, 0.0358, 0.2244, 0.4610),
     ),
 }  # fmt: skip
+
+
+def twin(name: str, at: int) -> str | None:
+    """Another table whose printed precision, recall and F1 in a column are the same, if any."""
+
+    def scores(table: Printed) -> tuple[float, float, float]:
+        return table.precision[at], table.recall[at], table.f1[at]
+
+    same = (n for n, t in TABLES.items() if n != name and scores(t) == scores(TABLES[name]))
+    return next(same, None)

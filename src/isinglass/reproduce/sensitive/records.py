@@ -1,4 +1,4 @@
-"""The tables of the experiments, and how often private answers about their records are wrong."""
+"""How often private answers about the records of a table are wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass import datasets
 from isinglass.curate.baselines import b1, b2
 from isinglass.curate.choose import Chosen, choose_beta_r
 from isinglass.curate.mechanism import (
@@ -17,9 +16,8 @@ from isinglass.curate.mechanism import (
     sparse_mechanism,
 )
 from isinglass.curate.neighbours import Neighbours
-from isinglass.curate.space import Space
 from isinglass.detect.metric import declare
-from isinglass.reproduce.data import Sets
+from isinglass.reproduce.sensitive.cases import SHORT, Case
 from isinglass.reproduce.sensitive.printed import TABLES
 
 EPSILON = "0.1"
@@ -32,37 +30,6 @@ THRESHOLDS = np.linspace(0.0, 1.0, 1001)
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A table, its beta and r, and the name that the paper prints for it."""
-
-    name: str
-    beta: int
-    r: float
-    printed: str
-    width: int = 6  # columns of the file
-    note: str = ""
-    n_components: int | None = None  # to fit
-    n_columns: int | None = None  # to keep
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of the paper's table, so that its beta holds as printed."""
-        return self.beta == TABLES[self.printed].beta
-
-
-# Where our table is a part of theirs, beta is scaled to its size.
-CASES = (
-    Case("thyroid", 18, 0.1, "Thyroid"),
-    Case("mammography", 55, 1.7, "Mammography"),
-    # V1 to V28 are principal components of the whole table already, so the first six are V1 to V6.
-    Case("credit_fraud", 91, 6.7, "Credit Fraud", 28, "a part, 25,576 records", n_columns=6),
-    Case("aps_train9000_pca12", 42, 16.2, "APS Trucks", 12, "the first 9,000 records"),
-    Case("aps_test_pca12", 75, 16.2, "APS Trucks", 12, "the official test set"),
-    Case("mixed_gaussian", 97, 3.8, "Synthetic", 200, "a draw of our own", n_components=9),
-)
 
 
 @dataclass(frozen=True)
@@ -115,30 +82,20 @@ class Found:
     anomalous: Mask = field(repr=False)
     labels: Mask = field(repr=False)
 
+    @property
+    def short(self) -> str:
+        """A name that fits below a box."""
+        called = SHORT[self.case.name]
+        return called if self.case.whole else f"{called} ({self.records:,})"
+
+    @property
+    def copied(self) -> int:
+        """How many anomalies have a copy."""
+        return int((self.counts[self.anomalous, 0] > 1).sum())
+
     def score(self, mechanism: str) -> Score:
         """The score of one of "sparse", "sensitive", "dp", "B1", "B2"."""
         return next(score for score in self.scores if score.mechanism == mechanism)
-
-
-def loaded(case: Case, sets: Sets, seed: int = 1) -> tuple[Array, Mask]:
-    """A table in the dimensions the paper used, and its labels."""
-    if case.name == "mixed_gaussian":
-        data = datasets.mixed_gaussian(random_state=seed)
-    else:
-        data = sets.load(case.name)
-    assert data.is_outlier is not None
-    X = data.X[:, : case.n_columns].astype(np.float64)
-    return in_components(X, case.n_components), data.is_outlier
-
-
-def in_components(X: Array, n_components: int | None) -> Array:
-    """The first principal components, fitted on the very records, as in the paper.
-
-    For reproduction only: no guarantee allows it, so `public` is not true of the private table.
-    """
-    if n_components is None:
-        return X
-    return Space.fitted(X, public=True, scale=None, n_components=n_components).places(X)
 
 
 def mechanisms(beta: int, r: float, epsilon: str = EPSILON, k: int = 1) -> dict[str, Mechanism]:
