@@ -37,8 +37,9 @@ def _kept(compiled: Any) -> Any:
 
     numba looks at the function's own file; but kernels of other files are compiled into it.
     """
-    file = compiled._cache._cache_file
-    file._source_stamp = (file._source_stamp, _sources())
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if file is not None:  # else numba was told not to compile
+        file._source_stamp = (file._source_stamp, _sources())
     return compiled
 
 
