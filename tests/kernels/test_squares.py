@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.kernels import bounds, nearest, products
+from isinglass.kernels import bounds, leaves, nearest, products
 from isinglass.kernels.leaves import FAN
 
 widths = st.integers(1, 13)  # whole blocks of four columns, and what is left over
@@ -65,7 +65,7 @@ def test_box_and_centre_distances_agree_with_numpy(width, seed):
 def test_a_product_gives_the_squares_of_rows_and_queries(width, n, size, seed):
     rng = np.random.default_rng(seed)
     gap, Q, middle = some_gaps(rng, width), whole(rng, size + 3, width), whole(rng, width)
-    tile = np.full((width, products.padded(n)), np.inf, dtype=np.float32)
+    tile = np.full((width, leaves.padded(n)), np.inf, dtype=np.float32)
     tile[:, :n] = whole(rng, width, n)
     who, numeric = rng.permutation(size + 3)[:size], gap == 0
     lanes, length = products.from_middle(Q, who, middle, numeric)

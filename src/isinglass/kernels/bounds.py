@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isinglass.kernels.jit import kernel, steering
-from isinglass.kernels.leaves import FAN, select
+from isinglass.kernels.leaves import FAN, padded, select
 from isinglass.kernels.nearest import score_of
 from isinglass.kernels.products import (
     MINUS_2,
@@ -14,7 +14,6 @@ from isinglass.kernels.products import (
     keep_few,
     keep_least,
     leave_out,
-    padded,
     rounding_of,
     seen_from,
     take_middle,

@@ -238,6 +238,12 @@ def plan_leaves(bucket_start, leaf_rows):
 
 
 @kernel
+def padded(n):
+    """The next multiple of 16: the length of a tile's rows, and of a row of queries."""
+    return (n + 15) // 16 * 16
+
+
+@kernel
 def place_leaves(bucket_start, first, width, start, tile_at):
     """Where the rows and the tile of every leaf begin; `halve` makes halves in the same way."""
     start[0] = 0
@@ -253,8 +259,7 @@ def place_leaves(bucket_start, first, width, start, tile_at):
                 start[leaf + step // 2] = (start[leaf] + start[leaf + step]) >> 1
             step //= 2
         for leaf in range(begin, end):
-            padded = (start[leaf + 1] - start[leaf] + 15) // 16 * 16
-            tile_at[leaf + 1] = tile_at[leaf] + padded * width
+            tile_at[leaf + 1] = tile_at[leaf] + padded(start[leaf + 1] - start[leaf]) * width
 
 
 @kernel
@@ -283,7 +288,7 @@ def fill(Y, X, begin, end, first, order, start, tiles, tile_at, blur, boxes, k, 
         for leaf in range(first[b], first[b + 1]):
             a = start[leaf] - base
             w = start[leaf + 1] - start[leaf]
-            tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, (w + 15) // 16 * 16))
+            tile = tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, padded(w)))
             box = boxes[leaf // FAN, :, :, leaf % FAN]
             point = write_tile(near, index[a : a + w], tile, box, low, high)
             if not exact and w > 0:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.kernels.jit import kernel, steering
-from isinglass.kernels.leaves import FAN
+from isinglass.kernels.leaves import FAN, padded
 
 MEAN, SUM, KTH = 0, 1, 2
 BELOW, EXACT = 0, 1
@@ -351,7 +351,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                 w = start[leaf + 1] - start[leaf]
                 if n[0] + w > row.shape[1]:
                     settle(pair, i, 0, measure, best, found)
-                scan(Q, i, offset, tiles, tile_at[leaf], (w + 15) // 16 * 16, gap, square)
+                scan(Q, i, offset, tiles, tile_at[leaf], padded(w), gap, square)
                 margin = q_blur[i] + blur[leaf] + dust
                 visit(square, order, start[leaf], w, skip, margin, slack, 0, upper, row, low_end, n)
                 score[i] = score_of(upper, 0, kind) / scale * _UP

@@ -11,15 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from isinglass.kernels.jit import kernel, steering
+from isinglass.kernels.leaves import padded
 
 MINUS_2 = np.float32(-2)
 _INF = np.float32(np.inf)
-
-
-@kernel
-def padded(n):
-    """The next multiple of 16: the length of a tile's rows, and of a row of queries."""
-    return (n + 15) // 16 * 16
 
 
 @kernel
