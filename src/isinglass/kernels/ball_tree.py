@@ -7,37 +7,9 @@ from numpy.typing import NDArray
 
 from isinglass.kernels.ball_count import Array, Tree
 from isinglass.kernels.jit import kernel
+from isinglass.kernels.select import select
 
 Order = NDArray[np.int64]
-
-
-@kernel
-def _select(values: Array, order: Order, start: int, stop: int, place: int) -> None:
-    """Reorder order[start:stop] so that values up to `place` are no larger than those after."""
-    left, right = start, stop - 1
-    seed = np.uint64(start * 31 + stop)
-    while left < right:
-        # A pivot anywhere, not in the middle: sorted or crafted columns must not cost a square.
-        seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        pivot = values[
-            order[left + np.int64((seed >> np.uint64(33)) % np.uint64(right - left + 1))]
-        ]
-        i, j = left, right
-        while i <= j:
-            while values[order[i]] < pivot:
-                i += 1
-            while pivot < values[order[j]]:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            right = j
-        elif place >= i:
-            left = i
-        else:
-            return
 
 
 @kernel
@@ -47,7 +19,7 @@ def cut(X: Array, scale: Array, order: Order, start: int, stop: int, starts: Ord
     `starts` gets where each part begins, and at its end, `stop`. Widths are measured in units of
     `scale`.
     """
-    parts = starts.shape[0] - 1
+    parts, keys = starts.shape[0] - 1, np.empty(stop - start)
     starts[parts] = stop
     # Halving leaves one pending range a level: 64 levels outlast any table.
     pending = np.empty((64, 4), np.int64)
@@ -74,7 +46,9 @@ def cut(X: Array, scale: Array, order: Order, start: int, stop: int, starts: Ord
         each, over = divmod(high - low, n_parts)
         middle = low + half * each + min(half, over)
         if widest > 0.0 and middle < high:
-            _select(X[:, column], order, low, high, middle)
+            for k in range(low, high):
+                keys[k - low] = X[order[k], column]
+            select(keys[: high - low], order[low:high], middle - low)
         pending[depth, 0], pending[depth, 1] = low, middle
         pending[depth, 2], pending[depth, 3] = part, half
         pending[depth + 1, 0], pending[depth + 1, 1] = middle, high
@@ -170,7 +144,7 @@ def _halved(low: Array, high: Array, scale: Array) -> Order:
         if (most - least) * scale[c] > widest:
             widest = (most - least) * scale[c]
             keys, chosen = chosen, keys
-    _select(chosen, order, 0, n, n // 2)
+    select(chosen, order, n // 2)
     return order
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.kernels.jit import kernel
+from isinglass.kernels.select import select
 from isinglass.threads import spread
 
 Floats = NDArray[np.float32]
@@ -171,31 +172,6 @@ def most_spread(Y, rows, total, square):
         if spread_here > most:
             best, most = c, spread_here
     return best
-
-
-@kernel
-def select(key, index, middle):
-    """Hoare's selection: the smallest `middle` keys, and their indexes, come to the front."""
-    left, right = 0, key.shape[0] - 1
-    while left < right:
-        pivot = key[(left + right) >> 1]
-        i, j = left, right
-        while i <= j:
-            while key[i] < pivot:
-                i += 1
-            while key[j] > pivot:
-                j -= 1
-            if i <= j:
-                key[i], key[j] = key[j], key[i]
-                index[i], index[j] = index[j], index[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            right = j
-        elif middle >= i:
-            left = i
-        else:
-            return
 
 
 @kernel
