@@ -42,16 +42,32 @@ def available(n_jobs: int | None = None) -> int:
 def spread(work: Callable[[int, int], object], n: int, *, n_jobs: int | None, step: int) -> None:
     """Call `work(start, stop)` on all of range(n), `step` at a time, in several threads.
 
-    For kernels that release the interpreter's lock and write only to their own rows. One part
-    runs in the calling thread: no thread starts for little work.
+    For kernels that release the interpreter's lock and write only to their own rows. The calling
+    thread works too, and every thread takes the next part when it is done with one: handing out
+    parts from a queue would cost as much as a small one takes.
     """
     starts = range(0, n, step)
     workers = min(available(n_jobs), len(starts))
-    if workers <= 1:
-        for start in starts:
-            work(start, min(start + step, n))
-        return
-    list(_pool(workers).map(lambda start: work(start, min(start + step, n)), starts))
+    left = iter(starts)
+
+    def take_parts() -> None:
+        try:
+            for start in left:
+                work(start, min(start + step, n))
+        except BaseException:
+            for _ in left:  # nobody begins another part
+                pass
+            raise
+
+    others = [_pool(workers - 1).submit(take_parts) for _ in range(workers - 1)]
+    try:
+        take_parts()
+    finally:
+        # One that has not begun has nothing left to do.
+        failures = [other.exception() for other in others if not other.cancel()]
+    for failure in failures:
+        if failure is not None:
+            raise failure
 
 
 @functools.cache
