@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isinglass.detect.distance import DistanceOutliers
 from isinglass.detect.searcher import Searcher
 from isinglass.detect.space import ranges, some_rows, space_of
 from isinglass.kernels import nearest
@@ -71,6 +72,53 @@ def test_a_bound_is_that_of_the_rows_own_leaf(kind, k, width, offset, double, co
         )
         off = 0.01 * (radius + true) + 4 * blur + 1e-15  # a product loses half of float32's digits
         assert (bound[places] <= true + off * (k if kind == nearest.SUM else 1)).all()
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@settings(max_examples=40)
+@given(
+    k=st.integers(1, 7),
+    width=st.integers(1, 5),
+    double=st.booleans(),
+    coded=st.booleans(),
+    tiny=st.sampled_from([0.0, 1e-7, 1e-30]),
+    seed=seeds,
+)
+def test_a_bound_is_0_where_the_leaf_holds_k_copies_and_nowhere_else(
+    kind, k, width, double, coded, tiny, seed
+):
+    rng = np.random.default_rng(seed)
+    records = rng.normal(size=(60, width))
+    X = records[rng.integers(0, 60, 600)]
+    X += tiny * rng.integers(0, 2, X.shape)  # nearly copies, which float32 may not tell apart
+    discrete = (0,) if coded and width > 1 else ()
+    if discrete:
+        X[:, 0] = rng.integers(0, 2, size=len(X))
+    X = X if double else X.astype(np.float32)
+    table = searcher(X, k, kind, discrete)
+    bound, index = table.bounds(), table.index
+    for leaf in range(index.n_leaves):
+        places = np.arange(index.start[leaf], index.start[leaf + 1])
+        rows = index.order[places]
+        same = (X[rows][:, None] == X[rows]).all(axis=2).sum(axis=1) - 1
+        np.testing.assert_array_equal(bound[places] == 0, same >= k)
+
+
+def test_copies_are_not_searched_one_by_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))[rng.permutation(30_000) % 300]
+    searched = []
+    own = Searcher.own
+
+    def counted(self, places, *cutoff):
+        searched.append(len(places))
+        return own(self, places, *cutoff)
+
+    monkeypatch.setattr(Searcher, "own", counted)
+    found = DistanceOutliers(n_outliers=20, n_jobs=1).fit(X)
+    np.testing.assert_array_equal(found.outliers_, np.arange(20))  # all score 0: by row number
+    assert (found.outlier_scores_ == 0).all()
+    assert sum(searched) < 3000
 
 
 @pytest.mark.parametrize("n_leaves", [4, 16, 24])

@@ -80,7 +80,7 @@ class Searcher:
         index, measure = self.index, self.measure
         with one_thread():
             spread(
-                lambda a, b: bounds.leaf_bounds(index, a, b, measure, self.k, bound),
+                lambda a, b: bounds.leaf_bounds(self.X, index, a, b, measure, self.k, bound),
                 index.n_leaves,
                 n_jobs=self.n_jobs,
                 step=max(16, index.n_leaves // 64),

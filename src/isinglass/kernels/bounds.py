@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from isinglass.kernels.jit import kernel, steering
-from isinglass.kernels.leaves import FAN, padded, select
-from isinglass.kernels.nearest import score_of
+from isinglass.kernels.leaves import FAN, padded
+from isinglass.kernels.nearest import UP32, score_of
 from isinglass.kernels.products import (
     MINUS_2,
     add_gaps,
@@ -18,26 +18,28 @@ from isinglass.kernels.products import (
     seen_from,
     take_middle,
 )
+from isinglass.kernels.select import select
 
 _INF = np.float32(np.inf)
 _HALF = np.float32(0.5)
-_UP32 = 1 + 2.0**-22  # more than a step in float32 can round
 _LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
 
 
 @kernel
-def leaf_bounds(index, begin, end, measure, k, bound):
+def leaf_bounds(X, index, begin, end, measure, k, bound):
     """For the rows of some leaves, a score they cannot exceed; `bound` is in the index's order.
 
     It is the score among the rows of the leaf alone: whatever a row's nearest neighbours are,
     they are no further. All distances within a leaf come from one matrix product, as in
-    `near_bounds`.
+    `near_bounds`. A row with `k` copies scores 0, and only then the bound is 0: where most rows
+    have copies, the strongest are a matter of ties, which no margin may blur.
     """
     gap, start, tiles = measure.gap, index.start, index.tiles
     tile_at, blur, kind = index.tile_at, index.blur, measure.kind
     width, widest = gap.shape[0], index.widest
     numeric, coded = gap == 0, (gap > 0).any()
-    larger = np.float32(1 + rounding_of(width))
+    rounding = rounding_of(width)
+    larger = np.float32(1 + rounding)
     middle, square = np.empty(width, np.float32), np.empty(widest, np.float32)
     flat_rows = np.empty(width * widest, np.float32)
     flat_lanes, flat_product = np.empty_like(flat_rows), np.empty(widest * widest, np.float32)
@@ -69,10 +71,43 @@ def leaf_bounds(index, begin, end, measure, k, bound):
         keep_least(product, square, best)
         margin = 2 * blur[leaf] + measure.dust
         for j in range(n):
+            less = 0.0
             for p in range(k):
                 less = max(np.float64(best[p, j]) + square[j], 0.0)
                 ascending[0, p] = np.sqrt(less) * measure.slack + margin
-            bound[at + j] = score_of(ascending, 0, kind) / measure.scale * _UP32 + _LEAST
+            if less <= 4 * rounding * square[j] and copied(
+                X, index.order, at, n, j, k, measure, tile
+            ):
+                bound[at + j] = 0
+                continue
+            bound[at + j] = score_of(ascending, 0, kind) / measure.scale * UP32 + _LEAST
+
+
+@kernel
+def copied(X, number, at, n, j, k, measure, tile):
+    """Whether row `j` of a leaf has `k` copies there, in all columns that count.
+
+    Copies have the same stand-ins, which lie close together in the tile.
+    """
+    columns, copies = measure.columns, 0
+    for i in range(n):
+        if i == j or tile[0, i] != tile[0, j]:
+            continue
+        same = True
+        for c in range(1, tile.shape[0]):
+            if tile[c, i] != tile[c, j]:
+                same = False
+                break
+        if not same:
+            continue
+        for t in range(columns.shape[0]):
+            if X[number[at + i], columns[t]] != X[number[at + j], columns[t]]:
+                same = False
+                break
+        copies += same
+        if copies == k:
+            return True
+    return False
 
 
 @kernel
@@ -147,7 +182,7 @@ def near_bounds(queries, batches, begin, end, index, measure, k, n_leaves, besid
                 less = max(best[p, j] + length[j] * (1 + rounding), 0.0) + offset[q]
                 ascending[0, p] = np.sqrt(less) * slack + margin
             reach[q] = ascending[0, k - 1]
-            score[q] = score_of(ascending, 0, kind) / scale * _UP32 + _LEAST
+            score[q] = score_of(ascending, 0, kind) / scale * UP32 + _LEAST
 
 
 @kernel

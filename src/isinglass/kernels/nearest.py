@@ -23,8 +23,8 @@ _0 = np.float32(0)  # comparing with a plain 0 would turn to float64
 _1, _2, _3, _4, _6, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 6, 8))
 _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
-_UP = 1 + 1e-12  # more than float64 can round in a few steps
-_UP32 = 1 + 2.0**-22  # the same for a step in float32
+UP = 1 + 1e-12  # more than float64 can round in a few steps
+UP32 = 1 + 2.0**-22  # the same for a step in float32
 _AT_HOME = 4  # leaves of its own group that a query visits before it looks elsewhere
 _WAITING = 256  # neighbours that wait for their float64 distance
 
@@ -253,7 +253,7 @@ def begin_slot(i, s, measure, best, found):
     """Slot `s` begins with what is already known of query `i`."""
     found.n[s] = 0
     for p in range(best.shape[1]):
-        found.upper[s, p] = np.sqrt(best[i, p]) * measure.scale * _UP
+        found.upper[s, p] = np.sqrt(best[i, p]) * measure.scale * UP
 
 
 @kernel
@@ -268,7 +268,7 @@ def settle(pair, i, s, measure, best, found):
             if square < best[i, k - 1]:
                 insert(best, i, square)
     for p in range(k):
-        upper[s, p] = min(upper[s, p], np.sqrt(best[i, p]) * measure.scale * _UP)
+        upper[s, p] = min(upper[s, p], np.sqrt(best[i, p]) * measure.scale * UP)
     found.n[s] = 0
 
 
@@ -289,7 +289,7 @@ def visit(square, rows, begin, w, skip, margin, slack, s, upper, row, low, n):
     array out of a tuple costs more than the whole loop.
     """
     k = upper.shape[1]
-    limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * _UP32)
+    limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * UP32)
     hits = 0
     for j in range(w):
         hits += square[j] <= limit
@@ -305,7 +305,7 @@ def visit(square, rows, begin, w, skip, margin, slack, s, upper, row, low, n):
         up = root * slack + margin
         if up < upper[s, k - 1]:
             insert(upper, s, up)
-            limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * _UP32)
+            limit = np.float32(((upper[s, k - 1] + margin) * slack) ** 2 * UP32)
 
 
 @kernel
@@ -354,7 +354,7 @@ def search(pair, queries, begin, end, index, measure, cutoff, best, score, state
                 scan(Q, i, offset, tiles, tile_at[leaf], padded(w), gap, square)
                 margin = q_blur[i] + blur[leaf] + dust
                 visit(square, order, start[leaf], w, skip, margin, slack, 0, upper, row, low_end, n)
-                score[i] = score_of(upper, 0, kind) / scale * _UP
+                score[i] = score_of(upper, 0, kind) / scale * UP
                 leaves += 1
                 if score[i] < cutoff:
                     state[i] = BELOW

@@ -6,7 +6,7 @@ import numpy as np
 
 from isinglass.kernels.jit import kernel
 from isinglass.kernels.leaves import FAN
-from isinglass.kernels.nearest import BELOW, EXACT, exact_square, insert, score_of
+from isinglass.kernels.nearest import BELOW, EXACT, UP, exact_square, insert, score_of
 from isinglass.kernels.products import (
     from_middle,
     least_of,
@@ -17,7 +17,6 @@ from isinglass.kernels.products import (
 
 _INF = np.float32(np.inf)
 _NO = np.float32(-1)
-_UP = 1 + 1e-12  # more than float64 can round in a few steps
 
 
 @kernel
@@ -79,7 +78,7 @@ def sift(pair, queries, batches, begin, end, index, measure, cutoff, reach, best
                     exact = exact_square(A, i, X, row, columns, weight, mismatch)
                     if exact < best[i, k - 1]:
                         insert(best, i, exact)
-                        found = np.sqrt(best[i, k - 1]) * scale * _UP
+                        found = np.sqrt(best[i, k - 1]) * scale * UP
                         if found < reach[i]:
                             reach[i] = found
                             limit[s] = room(found, margin[s] + off, slack, rest[s])
