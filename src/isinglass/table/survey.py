@@ -110,7 +110,8 @@ class Surveyor:
 
     def result(self) -> Survey:
         """The facts so far."""
-        low, high = self._low.copy(), self._high.copy()
+        # Adding zero makes 0.0 of -0.0: which of them is the smaller would depend on the blocks.
+        low, high = self._low + 0.0, self._high + 0.0
         if not self._wants_deviation:
             return Survey(self._n_rows, low, high, np.full_like(low, np.nan), self._dtype)
         with np.errstate(over="ignore", invalid="ignore"):
