@@ -16,7 +16,7 @@ from isinglass.errors import TableError
 from isinglass.progress import Progress, quiet
 from isinglass.table.ahead import one_ahead
 from isinglass.table.columns import Columns, is_numeric, listed, number_type
-from isinglass.table.median import medians
+from isinglass.table.median import medians_to_fill
 from isinglass.table.prepare import MISSING, all_finite, plain_numbers
 from isinglass.table.read import Table, open_table
 from isinglass.table.scale import per_column
@@ -226,26 +226,15 @@ class TableBlocks:
         )
 
     def _learn_medians(self, progress: Progress) -> Array:
-        numeric = self._features.numeric
-        middle = np.zeros(len(numeric))
-        holes = np.zeros(len(numeric), dtype=bool)
-        seen = 0
-        if numeric:
-            for X in TableBlocks(self._table, Features(numeric))._raw():
+        def blocks(names: Sequence[str]) -> Iterator[Array]:
+            seen = 0
+            for X in TableBlocks(self._table, Features(tuple(names)))._raw():
                 progress("looking", seen, self.n_rows)
-                holes |= ~np.isfinite(X).all(axis=0)
+                yield X
                 seen += len(X)
-        names = [name for name, hole in zip(numeric, holes, strict=True) if hole]
-        if names:
-            only = TableBlocks(self._table, Features(tuple(names)))
-            middle[holes] = medians(only._raw, len(names))
-            empty = [n for n, m in zip(names, middle[holes], strict=True) if np.isnan(m)]
-            if empty:
-                raise TableError(
-                    f"{self.name} has columns without a single value: {listed(empty)}; leave them "
-                    "out with --exclude"
-                )
-        return middle
+
+        remedy = "leave them out with --exclude"
+        return medians_to_fill(self.name, self._features.numeric, blocks, remedy)
 
     def _learn_range(self, progress: Progress) -> tuple[Array, Array]:
         gather = Surveyor(len(self._features.numeric), deviation=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isinglass.errors import TableError
+from isinglass.table.columns import listed
 
 Blocks = Callable[[], Iterator[NDArray[Any]]]
 Words = NDArray[np.uint64]
@@ -16,6 +19,30 @@ _ENOUGH = 1 << 22
 _COUNTERS = 1 << 22
 _MOST_BITS = 12
 _SIGN = np.uint64(1 << 63)
+
+
+def medians_to_fill(
+    table: str,
+    names: Sequence[str],
+    blocks: Callable[[Sequence[str]], Iterator[NDArray[Any]]],
+    remedy: str,
+) -> NDArray[np.float64]:
+    """The median of every column that misses values; 0 for the others, which need none.
+
+    `blocks` starts a pass over some columns. A column without a single value has no median, and
+    `remedy` says what to do about it.
+    """
+    holes = np.zeros(len(names), dtype=bool)
+    for block in blocks(names) if names else ():
+        holes |= ~np.isfinite(block).all(axis=0)
+    missing = [name for name, hole in zip(names, holes, strict=True) if hole]
+    middle = np.zeros(len(names))
+    if missing:
+        middle[holes] = medians(lambda: blocks(missing), len(missing))
+    empty = [name for name, m in zip(names, middle, strict=True) if np.isnan(m)]
+    if empty:
+        raise TableError(f"{table} has columns without a single value: {listed(empty)}; {remedy}")
+    return middle
 
 
 def medians(blocks: Blocks, n_columns: int) -> NDArray[np.float64]:

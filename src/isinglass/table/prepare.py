@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from isinglass.errors import TableError
 from isinglass.table.columns import Columns, number_type
-from isinglass.table.median import medians
+from isinglass.table.median import medians_to_fill
 from isinglass.table.read import Table
 from isinglass.table.scale import per_column
 
@@ -195,22 +195,10 @@ class Source:
             ) from None
 
     def _learn_medians(self) -> NDArray[np.float64]:
-        width = len(self.columns.numeric)
-        middle = np.zeros(width)
-        holes = np.zeros(width, dtype=bool)
-        for block in self._raw():
-            holes |= ~np.isfinite(block.X[:, :width]).all(axis=0)
-        names = [name for name, hole in zip(self.columns.numeric, holes, strict=True) if hole]
-        if names:
-            only = Source(self.table, Columns(tuple(names)))
-            middle[holes] = medians(lambda: (b.X for b in only._raw()), len(names))
-            empty = [n for n, m in zip(names, middle[holes], strict=True) if np.isnan(m)]
-            if empty:
-                raise TableError(
-                    f"{self.table.name} has columns without a single value: {', '.join(empty)}; "
-                    "--drop them"
-                )
-        return middle
+        def blocks(names: Sequence[str]) -> Iterator[Array]:
+            return (block.X for block in Source(self.table, Columns(tuple(names)))._raw())
+
+        return medians_to_fill(self.table.name, self.columns.numeric, blocks, "--drop them")
 
 
 def all_finite(X: Array) -> bool:
