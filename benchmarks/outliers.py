@@ -2,8 +2,8 @@
 
 Bars: flights with many planted outliers, 50 times the fastest peer at 1M rows and time growing
 like rows^1.15 at most; with 50 planted, 8 times at 150k and 320k and 50 times at 1M; no outliers
-at all, 10 times; every data file above 10,000 rows, 2 times. Rows of the results file are written
-as they finish, and a rerun skips them.
+at all, 10 times; every data file above 10,000 rows, 2 times; on shapes that are awkward for an
+index, never slower. Rows of the results file are written as they finish, and a rerun skips them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
-import functools
 import json
 import os
 import re
@@ -19,107 +18,39 @@ import signal
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-import isinglass as ig
 from benchmarks import peers
 from benchmarks.measure import publish
-from isinglass.datasets import available, flights, load
+from benchmarks.tables import (
+    FEW,
+    FEW_RAW,
+    FILES,
+    FLIGHTS,
+    NONE,
+    PLANTED,
+    PLANTED_RAW,
+    SHAPES,
+    SIZES,
+    Data,
+    catalogue,
+)
 
 COMMAND = "python -m benchmarks.outliers"
 RESULTS = Path(__file__).parent / "results" / "outliers.csv"
-PLANTED, FEW, NONE, FILES = "well planted", "50 planted", "no outliers", "data files"
-# Columns are scaled to [0, 1], as whoever compares rows by distance does. In their own units
-# altitude and weight outweigh the rest, which spares every tree most of the 29 dimensions: these
-# are measured too, and held to the same bars.
-PLANTED_RAW, FEW_RAW = "well planted, own units", "50 planted, own units"
-FLIGHTS = (PLANTED, FEW, PLANTED_RAW, FEW_RAW)
-SIZES = {"100k": 100_000, "150k": 150_000, "320k": 320_000, "1M": 1_000_000, "3.2M": 3_200_000}
 ALL_PEERS_UP_TO = 320_000  # flights above that: the two fastest peers at the size before
 NO_PEERS_FROM = 3_200_000
-FILE_ROWS = 10_000
-SMALL = 100_000  # rows of the sets without outliers
 GROWTH_BAR = 1.15
 BARS = {
     **{(family, 1_000_000): 50.0 for family in FLIGHTS},
     **{(family, rows): 8.0 for family in (FEW, FEW_RAW) for rows in (150_000, 320_000)},
 }
-FAMILY_BARS = {NONE: 10.0, FILES: 2.0}
-
-
-# --- the data -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """A table to search, made when it is its turn."""
-
-    name: str
-    family: str
-    rows: int
-    make: Callable[[], NDArray[Any]]
-
-
-def catalogue() -> list[Data]:
-    """All data, families together and in order of rows within the flights."""
-    found = [
-        Data(f"{short}-{size}", family, rows, functools.partial(make, rows, planted))
-        for short, family, planted, make in (
-            ("flights", PLANTED, None, _scaled_flights),
-            ("few", FEW, 50, _scaled_flights),
-            ("raw-flights", PLANTED_RAW, None, _flights),
-            ("raw-few", FEW_RAW, 50, _flights),
-        )
-        for size, rows in SIZES.items()
-        if planted is not None or size != "150k"
-    ]
-    found += [
-        Data("gaussian", NONE, SMALL, lambda: _generator().normal(size=(SMALL, 29))),
-        Data("uniform", NONE, SMALL, lambda: _generator().random((SMALL, 29))),
-        Data("tanh", NONE, SMALL, _distorted),
-    ]
-    return found + list(_files())
-
-
-def _generator() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
-def _flights(rows: int, planted: int | None) -> NDArray[Any]:
-    return flights(rows, n_outliers=planted, random_state=0).X
-
-
-def _scaled_flights(rows: int, planted: int | None) -> NDArray[Any]:
-    X = _flights(rows, planted)
-    low = X.min(axis=0)
-    X -= low
-    X /= X.max(axis=0)
-    return X
-
-
-def _distorted() -> NDArray[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ig.PrivacyWarning)  # learned bounds, fixed seed: no secret
-        return ig.Distortion("tanh", random_state=0).fit_transform(_flights(SMALL, 0))
-
-
-def _files() -> Iterator[Data]:
-    try:
-        names = available()
-    except ig.TableError as missing:
-        print(f"no data files: {missing}", file=sys.stderr)
-        return
-    for name in names:
-        rows = len(load(name).X)
-        if rows > FILE_ROWS:
-            yield Data(name, FILES, rows, lambda name=name: load(name).X)
+FAMILY_BARS = {NONE: 10.0, FILES: 2.0, SHAPES: 1.0}
 
 
 # --- the results file -----------------------------------------------------------------------------
@@ -415,7 +346,7 @@ def report(results: Results) -> str:
 
 def sorted_data(results: Results) -> list[str]:
     """Names of the tables, families in the order of the bars, small tables first."""
-    families = [*FLIGHTS, NONE, FILES]
+    families = [*FLIGHTS, NONE, FILES, SHAPES]
     keys = {r.data: (families.index(r.family), r.rows, r.data) for r in results.values()}
     return sorted(keys, key=keys.__getitem__)
 
