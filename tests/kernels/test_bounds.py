@@ -84,7 +84,7 @@ def test_a_bound_is_that_of_the_rows_own_leaf(kind, k, width, offset, double, co
     tiny=st.sampled_from([0.0, 1e-7, 1e-30]),
     seed=seeds,
 )
-def test_a_bound_is_0_where_the_leaf_holds_k_copies_and_nowhere_else(
+def test_a_bound_is_cleared_where_the_leaf_holds_k_copies_and_nowhere_else(
     kind, k, width, double, coded, tiny, seed
 ):
     rng = np.random.default_rng(seed)
@@ -96,7 +96,11 @@ def test_a_bound_is_0_where_the_leaf_holds_k_copies_and_nowhere_else(
         X[:, 0] = rng.integers(0, 2, size=len(X))
     X = X if double else X.astype(np.float32)
     table = searcher(X, k, kind, discrete)
-    bound, index = table.bounds(), table.index
+    before, index = table.bounds(), table.index
+    assert (before > 0).all()
+    bound = before.copy()
+    table.clear_copies(bound)
+    np.testing.assert_array_equal(bound[bound > 0], before[bound > 0])
     for leaf in range(index.n_leaves):
         places = np.arange(index.start[leaf], index.start[leaf + 1])
         rows = index.order[places]

@@ -80,12 +80,22 @@ class Searcher:
         index, measure = self.index, self.measure
         with one_thread():
             spread(
-                lambda a, b: bounds.leaf_bounds(self.X, index, a, b, measure, self.k, bound),
+                lambda a, b: bounds.leaf_bounds(index, a, b, measure, self.k, bound),
                 index.n_leaves,
                 n_jobs=self.n_jobs,
                 step=max(16, index.n_leaves // 64),
             )
         return bound
+
+    def clear_copies(self, bound: NDArray[np.float32]) -> None:
+        """Bound rows by 0, exactly, that have enough copies in their leaf."""
+        X, index, measure = self.X, self.index, self.measure
+        spread(
+            lambda a, b: bounds.clear_copies(X, index, a, b, measure, self.k, bound),
+            index.n_leaves,
+            n_jobs=self.n_jobs,
+            step=max(16, index.n_leaves // 64),
+        )
 
     def own(self, places: Rows, cutoff: float = -np.inf) -> Found:
         """Search for the neighbours of the table's own rows at these places of the index."""

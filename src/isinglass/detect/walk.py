@@ -56,6 +56,7 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     down, a round at a time; the n-th best score so far is the cutoff. A search ends as soon as
     its row is known to be below it, and the walk as soon as the next bound is. Where boxes
     exclude little, bounds are refined first: a search is dear then, and a good cutoff spares many.
+    A cutoff of 0 says that most rows have copies, and row numbers decide: they are cleared.
     """
     top = Strongest(min(n, len(table.X)))
     bound = table.bounds()
@@ -65,8 +66,12 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     if table.unprunable:
         table.refine(seeds, bound, _FOR_SEEDS)
         seeds = _highest(bound, seeds)[: 3 * n]
+    cleared = False
     for part in _rounds(len(seeds), n, alike=3 * n):
         _search(table, top, seeds[part], bound)
+        if top.cutoff == 0 and not cleared:
+            table.clear_copies(bound)
+            cleared = True
     left = bound >= _float32_below(top.cutoff)
     left[searched] = left[seeds] = False
     places = np.flatnonzero(left)

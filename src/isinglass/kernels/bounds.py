@@ -26,20 +26,18 @@ _LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
 
 
 @kernel
-def leaf_bounds(X, index, begin, end, measure, k, bound):
+def leaf_bounds(index, begin, end, measure, k, bound):
     """For the rows of some leaves, a score they cannot exceed; `bound` is in the index's order.
 
     It is the score among the rows of the leaf alone: whatever a row's nearest neighbours are,
     they are no further. All distances within a leaf come from one matrix product, as in
-    `near_bounds`. A row with `k` copies scores 0, and only then the bound is 0: where most rows
-    have copies, the strongest are a matter of ties, which no margin may blur.
+    `near_bounds`.
     """
     gap, start, tiles = measure.gap, index.start, index.tiles
     tile_at, blur, kind = index.tile_at, index.blur, measure.kind
     width, widest = gap.shape[0], index.widest
     numeric, coded = gap == 0, (gap > 0).any()
-    rounding = rounding_of(width)
-    larger = np.float32(1 + rounding)
+    larger = np.float32(1 + rounding_of(width))
     middle, square = np.empty(width, np.float32), np.empty(widest, np.float32)
     flat_rows = np.empty(width * widest, np.float32)
     flat_lanes, flat_product = np.empty_like(flat_rows), np.empty(widest * widest, np.float32)
@@ -71,25 +69,35 @@ def leaf_bounds(X, index, begin, end, measure, k, bound):
         keep_least(product, square, best)
         margin = 2 * blur[leaf] + measure.dust
         for j in range(n):
-            less = 0.0
             for p in range(k):
                 less = max(np.float64(best[p, j]) + square[j], 0.0)
                 ascending[0, p] = np.sqrt(less) * measure.slack + margin
-            if less <= 4 * rounding * square[j] and copied(
-                X, index.order, at, n, j, k, measure, tile
-            ):
-                bound[at + j] = 0
-                continue
             bound[at + j] = score_of(ascending, 0, kind) / measure.scale * UP32 + _LEAST
 
 
 @kernel
-def copied(X, number, at, n, j, k, measure, tile):
+def clear_copies(X, index, begin, end, measure, k, bound):
+    """A bound of 0, exactly, for the rows of some leaves that have `k` copies in their leaf.
+
+    Other bounds are above 0 by a margin. Where so many rows have copies that even the strongest
+    score 0, row numbers decide, and rows that only may score more would all be searched.
+    """
+    width, start, tile_at = measure.gap.shape[0], index.start, index.tile_at
+    for leaf in range(begin, end):
+        at, n = start[leaf], start[leaf + 1] - start[leaf]
+        tile = index.tiles[tile_at[leaf] : tile_at[leaf + 1]].reshape((width, padded(n)))
+        for j in range(n):
+            if copied(X, index.order, at, n, j, k, measure.columns, tile):
+                bound[at + j] = 0
+
+
+@kernel
+def copied(X, number, at, n, j, k, columns, tile):
     """Whether row `j` of a leaf has `k` copies there, in all columns that count.
 
     Copies have the same stand-ins, which lie close together in the tile.
     """
-    columns, copies = measure.columns, 0
+    copies = 0
     for i in range(n):
         if i == j or tile[0, i] != tile[0, j]:
             continue
