@@ -39,7 +39,7 @@ def walk() -> Array:
 
 
 def tails() -> Array:
-    """Heavy tails: a few rows are a million times as far out as most."""
+    """Heavy tails: the furthest row is ten thousand times as far out as the middle one."""
     return _rng().standard_cauchy((ROWS, 8))
 
 
@@ -49,7 +49,7 @@ def scales() -> Array:
 
 
 def clusters() -> Array:
-    """Five thousand clusters of ten rows: no leaf fits one."""
+    """Five thousand clusters of ten rows: a leaf holds several."""
     rng = _rng()
     centers = rng.normal(size=(ROWS // 10, 16))
     return np.repeat(centers, 10, axis=0)[rng.permutation(ROWS)] + rng.normal(

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 
@@ -54,20 +54,29 @@ def spread(work: Callable[[int, int], object], n: int, *, n_jobs: int | None, st
         try:
             for start in left:
                 work(start, min(start + step, n))
-        except BaseException:
-            for _ in left:  # nobody begins another part
+        finally:
+            for _ in left:  # after an error nobody begins another part
                 pass
-            raise
 
-    others = [_pool(workers - 1).submit(take_parts) for _ in range(workers - 1)]
+    others: list[Future[None]] = []
     try:
+        with contextlib.suppress(RuntimeError):  # no thread can be started: fewer will do
+            while len(others) < workers - 1:
+                others.append(_pool(workers - 1).submit(take_parts))
         take_parts()
     finally:
+        for _ in left:  # none, unless the above was interrupted
+            pass
         # One that has not begun has nothing left to do.
         failures = [other.exception() for other in others if not other.cancel()]
-    for failure in failures:
-        if failure is not None:
+        others.clear()
+    failure = next(filter(None, failures), None)
+    failures.clear()
+    if failure is not None:
+        try:
             raise failure
+        finally:
+            del failure  # its traceback holds this frame, and the frame the caller's arrays
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import isinglass as ig
-from isinglass.detect import searcher, walk
+from isinglass.detect import blocks, searcher, walk
 from isinglass.kernels import nearest
 
 
@@ -257,6 +257,21 @@ def test_distances_smaller_than_float32_can_hold_decide():
     detector = ig.DistanceOutliers(48, 1, memory_limit=2112).fit_blocks(Arrays(X))
     np.testing.assert_array_equal(detector.outlier_scores_, expected[1])
     assert_exact(X, 48, 1)
+
+
+def test_copies_in_blocks_are_not_carried_one_by_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))[rng.permutation(30_000) % 300]
+    carried, carry = [], blocks._carry
+
+    def counted(rows, places, *rest):
+        carried.append(len(places))
+        return carry(rows, places, *rest)
+
+    monkeypatch.setattr(blocks, "_carry", counted)
+    detector = ig.DistanceOutliers(20, memory_limit=1_500_000).fit_blocks(Arrays(X))
+    np.testing.assert_array_equal(detector.outliers_, np.arange(20))  # all score 0
+    assert 0 < sum(carried) < 6000
 
 
 def test_a_single_row_in_blocks_scores_zero():

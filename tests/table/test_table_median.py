@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from isinglass.errors import TableError
 from isinglass.table import median
-from isinglass.table.median import medians
+from isinglass.table.median import medians, medians_to_fill
 
 ENTRIES = st.one_of(
     st.floats(-1e300, 1e300),
@@ -65,3 +66,27 @@ def test_nothing_at_all():
 def test_the_middle_of_the_largest_numbers_is_finite():
     top = np.finfo(float).max
     assert medians(lambda: iter([np.array([[top], [top]])]), 1)[0] == top
+
+
+def test_every_column_without_a_value_is_named():
+    names = [f"c{i}" for i in range(15)]
+
+    def blocks(chosen):
+        return iter([np.full((4, len(chosen)), np.nan)])
+
+    with pytest.raises(TableError) as refused:
+        medians_to_fill("t.csv", names, blocks, "drop them")
+    told = "t.csv has columns without a single value: " + ", ".join(names) + "; drop them"
+    assert str(refused.value) == told
+
+
+def test_only_columns_with_gaps_are_asked_for_again():
+    X, asked = np.array([[1.0, np.nan, 3.0], [2.0, 5.0, np.inf], [0.0, 7.0, 9.0]]), []
+
+    def blocks(chosen):
+        asked.append(list(chosen))
+        return iter([X[:, ["abc".index(name) for name in chosen]]])
+
+    assert medians_to_fill("t", "abc", blocks, "").tolist() == [0.0, 6.0, 6.0]
+    assert asked[0] == ["a", "b", "c"]
+    assert all(names == ["b", "c"] for names in asked[1:])

@@ -65,6 +65,56 @@ def test_a_path_that_is_not_mounted_counts_from_the_top(machine, version):
     assert available_bytes(machine) == GIB
 
 
+@pytest.mark.parametrize("stat", [None, "", "inactive_file\n", "\xff\n\ninactive_file many\n"])
+def test_a_limit_holds_without_statistics(machine, stat):
+    add_group(machine, 2, "box", 3 * GIB, GIB)
+    path = machine / "sys/fs/cgroup/box/memory.stat"
+    path.unlink()
+    if stat is not None:
+        path.write_bytes(stat.encode("latin-1"))
+    assert available_bytes(machine) == 2 * GIB
+
+
+def test_no_more_is_left_than_the_limit(machine):
+    add_group(machine, 2, "box", GIB, GIB // 2, cached=5 * GIB)
+    assert available_bytes(machine) == GIB
+
+
+def test_another_kind_of_group_is_none_for_memory(machine):
+    add_group(machine, 1, "box", GIB, 0)
+    write(machine / "proc/self/cgroup", "4:memory_of_else,cpu:/box\n")
+    assert available_bytes(machine) == 8 * GIB
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"\n\n", b"0\n", b"0:\n", b"\xff\xfe::/\n", b"0::/a\x0bb\n", b"4:memory:/\x00\n"]
+)
+def test_odd_lines_of_groups_are_passed_over(machine, text):
+    (machine / "proc/self").mkdir(parents=True)
+    (machine / "proc/self/cgroup").write_bytes(text)
+    assert available_bytes(machine) == 8 * GIB
+
+
+def test_a_path_cannot_lead_out(machine):
+    write(machine / "proc/self/cgroup", "0::/../b\n")
+    for folder in ("sys/fs", "sys/b", "sys/fs/b"):
+        write(machine / folder / "memory.max", "5\n")
+        write(machine / folder / "memory.current", "0\n")
+    assert available_bytes(machine) == 8 * GIB
+
+
+@pytest.mark.parametrize("limit", ["-1", "", "many"])
+def test_what_is_no_limit(machine, limit):
+    add_group(machine, 2, "box", limit, GIB)
+    assert available_bytes(machine) == 8 * GIB
+
+
+@pytest.mark.parametrize("text", ["MemAvailable:\n", "MemAvailable: many kB\n", "MemAvailable\n"])
+def test_a_machine_that_does_not_say(tmp_path, text):
+    write(tmp_path / "proc/meminfo", text)
+    assert available_bytes(tmp_path) > 1 << 20
+
+
 def test_more_used_than_allowed_is_none_left(machine):
     add_group(machine, 2, "box", GIB, 2 * GIB)
     assert available_bytes(machine) == 0

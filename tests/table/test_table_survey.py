@@ -39,6 +39,8 @@ def test_equal_to_numpy_whatever_the_blocks(X, places):
 
 @given(TABLES, st.lists(st.integers(0, 200), max_size=5), st.sampled_from("CF"))
 @example(np.array([[-0.0], [0.0]] + [[1.0]] * 7), [1], "C")  # the least of -0.0 and 0.0 is either
+@example(np.array([[0.0], [-0.0]] + [[-1.0]] * 7), [1], "C")
+@example(np.array([[-0.0], [0.0]] + [[-1.0]] * 7), [1], "C")
 @settings(max_examples=60)
 def test_the_same_to_the_last_bit_whatever_the_blocks(X, places, order):
     one, other = survey(X), cut(X, places, order)

@@ -81,7 +81,6 @@ def detect(
     from isinglass.cli.columns import split_names
     from isinglass.detect.reading import TableBlocks, choose_features, is_pattern, matching
     from isinglass.errors import TableError
-    from isinglass.table.memory import available_bytes
     from isinglass.table.read import open_table
 
     _check("-n", n_outliers, n_outliers >= 1, ">= 1")
@@ -89,7 +88,7 @@ def detect(
     _check("--score", score, score in SCORES, "mean, kth or sum")
     _check("--missing", missing, missing in ("error", "drop", "median"), "error, drop or median")
     _check("--jobs", jobs, jobs != 0, "1 or more, or -1 for all cores")
-    limit = available_bytes() * 4 // 5 if memory_limit is None else _bytes(memory_limit)
+    limit = _bytes(memory_limit) if memory_limit is not None else _free()
     _check_out(out, [file, *map(Path, weights)], force=force)
 
     table = open_table(file, encoding=encoding, delimiter=delimiter)
@@ -244,6 +243,13 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
     refuse_unwritable(out, force=force)
     if any(p.exists() and out.exists() and os.path.samefile(p, out) for p in read):
         raise ValueError(f"-o must not be a file that is read, got {out}")
+
+
+def _free() -> int:
+    """Four fifths of the memory that is free; and where hardly any is, enough to begin."""
+    from isinglass.table.memory import available_bytes
+
+    return max(available_bytes() * 4 // 5, 64 << 20)
 
 
 def _bytes(text: str) -> int:

@@ -113,7 +113,9 @@ def strongest_in_blocks(
         if first + len(block) > n_rows:
             break
         table = Searcher(block, space, k, kind, n_jobs=n_jobs, first_row=first)
-        bounds[first : first + len(block)][table.index.order] = table.bounds()
+        bound = table.bounds()
+        table.clear_copies(bound)  # little beside the reading, and it may spare whole passes
+        bounds[first : first + len(block)][table.index.order] = bound
         first += len(block)
         del table, block  # before the next is read
     if first != n_rows:

@@ -226,10 +226,13 @@ class TableBlocks:
         )
 
     def _learn_medians(self, progress: Progress) -> Array:
+        all_seen: list[bool] = []  # the first pass looks for gaps, the others at columns with some
+
         def blocks(names: Sequence[str]) -> Iterator[Array]:
-            seen = 0
+            seen, stage = 0, "finding medians" if all_seen else "looking"
+            all_seen.append(True)
             for X in TableBlocks(self._table, Features(tuple(names)))._raw():
-                progress("looking", seen, self.n_rows)
+                progress(stage, seen, self.n_rows)
                 yield X
                 seen += len(X)
 

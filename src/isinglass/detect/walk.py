@@ -56,7 +56,7 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     down, a round at a time; the n-th best score so far is the cutoff. A search ends as soon as
     its row is known to be below it, and the walk as soon as the next bound is. Where boxes
     exclude little, bounds are refined first: a search is dear then, and a good cutoff spares many.
-    A cutoff of 0 says that most rows have copies, and row numbers decide: they are cleared.
+    At a cutoff of 0 row numbers decide, and the bounds of rows with enough copies become exact.
     """
     top = Strongest(min(n, len(table.X)))
     bound = table.bounds()

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
-from isinglass.table.columns import listed
 
 Blocks = Callable[[], Iterator[NDArray[Any]]]
 Words = NDArray[np.uint64]
@@ -41,7 +40,9 @@ def medians_to_fill(
         middle[holes] = medians(lambda: blocks(missing), len(missing))
     empty = [name for name, m in zip(names, middle, strict=True) if np.isnan(m)]
     if empty:
-        raise TableError(f"{table} has columns without a single value: {listed(empty)}; {remedy}")
+        raise TableError(
+            f"{table} has columns without a single value: {', '.join(empty)}; {remedy}"
+        )
     return middle
 
 

@@ -13,23 +13,19 @@ def available_bytes(root: Path = Path("/")) -> int:
 
 
 def _of_machine(root: Path) -> int:
-    try:
-        for line in (root / "proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    free = _facts(root / "proc/meminfo").get("MemAvailable:")
+    if free is not None:
+        return free * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _of_groups(root: Path) -> Iterator[int]:
     """What each control group that holds this process (Linux) leaves of its limit."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, kinds, path = line.split(":", 2)
+    for line in _text(root / "proc/self/cgroup").split("\n"):
+        _, _, rest = line.partition(":")
+        kinds, colon, path = rest.partition(":")
+        if not colon:
+            continue
         if kinds == "":  # version 2
             top, names = "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
         elif "memory" in kinds.split(","):
@@ -39,7 +35,7 @@ def _of_groups(root: Path) -> Iterator[int]:
             continue
         # A limit of a group above counts too. In a container the path may be the host's name
         # for what is mounted here as the top.
-        group = Path(path.lstrip("/"))
+        group = Path(*(part for part in path.split("/") if part not in ("", "..")))
         for folder in (group, *group.parents):
             left = _left(root / top / folder, *names)
             if left is not None:
@@ -48,14 +44,34 @@ def _of_groups(root: Path) -> Iterator[int]:
 
 def _left(folder: Path, limit: str, usage: str, cached: str) -> int | None:
     """The limit less what is used, files aside that the system would drop; None: no limit."""
-    try:
-        most = int((folder / limit).read_text())
-        used = int((folder / usage).read_text())
-        stat = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        dropped = sum(int(size) for name, size in stat if name == cached)
-    except (OSError, ValueError):  # no such group here, or "max"
+    most, used = _whole(_text(folder / limit)), _whole(_text(folder / usage))
+    if most is None or used is None:  # no such group here, or "max"
         return None
-    return max(most - used + dropped, 0)
+    kept = used - _facts(folder / "memory.stat").get(cached, 0)
+    return max(most - max(kept, 0), 0)
+
+
+def _facts(path: Path) -> dict[str, int]:
+    """Lines of a name and a whole number; others are passed over."""
+    facts = {}
+    for line in _text(path).split("\n"):
+        name, _, rest = line.partition(" ")
+        value = _whole(rest.removesuffix("kB"))
+        if value is not None:
+            facts[name] = value
+    return facts
+
+
+def _whole(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 20 else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf8", errors="replace")
+    except (OSError, ValueError):  # not there, not for us, or not a name
+        return ""
 
 
 def readable(size: float) -> str:
