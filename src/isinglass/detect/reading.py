@@ -226,18 +226,18 @@ class TableBlocks:
         )
 
     def _learn_medians(self, progress: Progress) -> Array:
-        all_seen: list[bool] = []  # the first pass looks for gaps, the others at columns with some
+        numeric = self._features.numeric
 
         def blocks(names: Sequence[str]) -> Iterator[Array]:
-            seen, stage = 0, "finding medians" if all_seen else "looking"
-            all_seen.append(True)
+            # A pass over all columns looks for gaps, the others at columns that have some.
+            seen, stage = 0, "looking" if names is numeric else "finding medians"
             for X in TableBlocks(self._table, Features(tuple(names)))._raw():
                 progress(stage, seen, self.n_rows)
                 yield X
                 seen += len(X)
 
         remedy = "leave them out with --exclude"
-        return medians_to_fill(self.name, self._features.numeric, blocks, remedy)
+        return medians_to_fill(self.name, numeric, blocks, remedy)
 
     def _learn_range(self, progress: Progress) -> tuple[Array, Array]:
         gather = Surveyor(len(self._features.numeric), deviation=False)
