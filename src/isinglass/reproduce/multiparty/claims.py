@@ -183,6 +183,11 @@ def _met(ours: float, printed: float) -> bool:
     return round(abs(ours - printed), 9) <= MET
 
 
+def _cost(lost: dict[str, tuple[int, float]]) -> str:
+    """What fewer dimensions cost on each set."""
+    return "lost: " + _told({f"{name} (r = {r})": share for name, (r, share) in lost.items()})
+
+
 def _forty(wide: list[Detection]) -> Claim:
     lost = {one.name: one.lost(0.4) for one in wide}
     verdict: Verdict = "not tested"
@@ -193,7 +198,7 @@ def _forty(wide: list[Detection]) -> Claim:
         "Section 6",
         "40 % fewer dimensions of a wide table cost about 1 %",
         verdict,
-        "lost: " + listed((f"{n} (r = {r})", f"{v:.3f}") for n, (r, v) in lost.items()),
+        _cost(lost),
     )
 
 
@@ -207,7 +212,7 @@ def _half(narrow: list[Detection]) -> Claim:
         "Section 6",
         "Half of the dimensions of a narrow table might cost 10 %",
         verdict,
-        "lost: " + listed((f"{n} (r = {r})", f"{v:.3f}") for n, (r, v) in lost.items()),
+        _cost(lost),
     )
 
 
