@@ -7,10 +7,12 @@ import hmac
 import os
 import secrets
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from isinglass.curate import store
 from isinglass.errors import LedgerError
 from isinglass.register import _home as home
 from isinglass.table.write import sync
@@ -82,22 +84,60 @@ class Note:
 
     Noting is one short write, not synchronized: after a loss of power the note may be a little
     old, never newer than the ledger, which was on the disk before. So every whole slot must be in
-    the chain: one that is not was noted by another copy of the ledger. Several processes may
-    write to it: one that is late overwrites a slot, and the newest but one is still there.
+    the chain: one that is not was noted by another copy of the ledger. Whoever writes holds the
+    file from reading it until then, copies of the ledger too: no head is overwritten unseen.
     """
 
     def __init__(self, path: Path, secret: bytes) -> None:
         self.path, self._secret = path, secret
         self._handle: int | None = None
-        self._turn = secrets.randbelow(_SLOTS)
+        self._held = False
+        self._turn = 0
+        self._seen: dict[bytes, Head] = {}  # slots whose seals were checked
 
     def heads(self) -> list[Head] | None:
         """The heads noted last; None where nothing is noted, empty where it cannot be read."""
         with _told(self.path):
             try:
-                return list(self._slots(os.pread(self._file(), _SLOTS * _WIDTH, 0)))
+                data = os.pread(self._file(), _SLOTS * _WIDTH, 0)
             except FileNotFoundError:
                 return None
+        slots = [data[at : at + _WIDTH] for at in range(0, len(data), _WIDTH)]
+        found = {slot: head for slot in slots if (head := self._read(slot)) is not None}
+        if found:
+            newest = max(found, key=lambda slot: found[slot].seq)
+            self._turn = slots.index(newest)
+        self._seen = found
+        return list(found.values())
+
+    def hold(self) -> None:
+        """Keep every other writer out until `free`, or until this process ends."""
+        import fcntl
+
+        until = time.monotonic() + store.PATIENCE
+        with _told(self.path), contextlib.suppress(FileNotFoundError):
+            while True:
+                try:
+                    self._held = True
+                    fcntl.flock(self._file(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise LedgerError(
+                            f"{self.path} has been held by another copy of the ledger for "
+                            f"{store.PATIENCE:.0f} s"
+                        ) from None
+                    time.sleep(0.001)
+                    continue
+                if not self._follow():
+                    return
+
+    def free(self) -> None:
+        """Let others write."""
+        if self._held and self._handle is not None:
+            import fcntl
+
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        self._held = False
 
     def write(self, head: Head) -> None:
         """Note a head."""
@@ -129,6 +169,18 @@ class Note:
             self._handle = os.open(self.path, os.O_RDWR)
         return self._handle
 
+    def _follow(self) -> bool:
+        """Let go of a file that is no longer the note: another one was put in its place."""
+        if self._handle is None:
+            return False
+        try:
+            same = os.path.samestat(os.fstat(self._handle), os.stat(self.path))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            self.close()
+        return not same
+
     @contextlib.contextmanager
     def _new(self, slot: bytes) -> Iterator[Path]:
         """A file beside the note, with one slot, on the disk; gone at the end of the block."""
@@ -149,12 +201,15 @@ class Note:
         data = _SLOT.pack(_MARK, head.seq, head.hash)
         return data + hmac.digest(self._secret, data, "sha256")
 
-    def _slots(self, data: bytes) -> Iterator[Head]:
-        for at in range(0, len(data) - _WIDTH + 1, _WIDTH):
-            facts, check = data[at : at + _SLOT.size], data[at + _SLOT.size : at + _WIDTH]
-            if hmac.compare_digest(hmac.digest(self._secret, facts, "sha256"), check):
-                _, seq, seal = _SLOT.unpack(facts)
-                yield Head(seq, seal)
+    def _read(self, slot: bytes) -> Head | None:
+        """The head in a slot; None where it is empty, cut short or another ledger's."""
+        if slot in self._seen:
+            return self._seen[slot]
+        facts, check = slot[: _SLOT.size], slot[_SLOT.size :]
+        if not hmac.compare_digest(hmac.digest(self._secret, facts, "sha256"), check):
+            return None
+        _, seq, seal = _SLOT.unpack(facts)
+        return Head(seq, seal)
 
 
 @contextlib.contextmanager

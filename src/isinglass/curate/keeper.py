@@ -35,6 +35,7 @@ class Keeper:
         self._added: list[Entry] = []
         self._name = ""
         self._noted = False
+        self._held: set[Head] = set()  # noted heads that are known to be in the ledger
         self._busy: weakref.ref[_Turn] | None = None
         self._new_secret: Path | None = None
         self.secret = b""
@@ -61,45 +62,72 @@ class Keeper:
             raise LedgerError("a ledger cannot be carried over a fork; open it again")
 
     @contextlib.contextmanager
-    def writing(self, *, make: bool = False) -> Iterator[Books | None]:
+    def writing(self, *, make: bool = False, check: bool = True) -> Iterator[Books | None]:
         """The ledger's one lock, with the books brought up to date; None before the first entry.
 
         Entries that the block adds are committed when it ends well. Only then do they enter the
         books: were the commit to fail, or to succeed unheard, the database would decide. With
         `make` the ledger is made if it is not there, and taken away again if the block fails.
+        A ledger without a head that was noted is refused, unless `check` is False. The note is
+        held until the new head is in it: of two copies of a ledger only the first is used.
         """
         self._refuse_fork()
         with self._lock:
             if self._busy is not None and self._busy() is not None:
                 raise LedgerError("a ledger cannot be asked by what it is drawing an answer from")
-            turn, kept = _Turn(), False
+            turn = _Turn()
             try:
                 self._busy = weakref.ref(turn)  # over with this frame, however it is left
-                self._added, self._new_secret = [], None
-                self._look(make=make)
-                self.db.begin()
-                yield self.books()
-                kept = True  # from here on only the database can tell
-                self.db.commit()
+                yield from self._transaction(make, check)
+                if self._books is not None:
+                    self._enter(self._books)
+                self._let_go()
             except BaseException:
-                self.db.rollback()
-                if make and not kept:
-                    self._unmake()
+                self._let_go()
                 raise
             finally:
                 # Once more, and again: an interrupt may come before any line of these.
                 try:
-                    self.db.rollback()
+                    self._let_go()
                 finally:
-                    self.db.rollback()
+                    self._let_go()
                     self._busy = None
-            if self._books is None:
-                return
-            if self._added:
-                self._changed(self._books.apply, self._added)
-            if self.note is not None and (self._added or not self._noted):
-                self.note.write(Head(self._books.seq, self._books.hash))
-                self._noted = True
+
+    def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
+        kept = False
+        try:
+            self._added, self._new_secret = [], None
+            self._look(make=make)
+            self.db.begin()
+            books = self.books()
+            if books is not None and self.note is not None and check:
+                self.note.hold()
+                self._refuse_unheld(*self._noted_of(books.seq))
+            yield books
+            kept = True  # from here on only the database can tell
+            self.db.commit()
+        except BaseException:
+            self.db.rollback()
+            if make and not kept:
+                self._unmake()
+            raise
+
+    def _enter(self, books: Books) -> None:
+        """Take what was committed into the books, and its head into the note."""
+        if self._added:
+            self._changed(books.apply, self._added)
+        if self.note is not None and not self._noted:
+            head = Head(books.seq, books.hash)
+            self.note.write(head)
+            self._held.add(head)
+            self._noted = True
+
+    def _let_go(self) -> None:
+        try:
+            self.db.rollback()
+        finally:
+            if self.note is not None:
+                self.note.free()
 
     @property
     def known(self) -> Books | None:
@@ -166,16 +194,18 @@ class Keeper:
     def add(self, rows: Sequence[Entry]) -> None:
         """Write entries at the end of the chain; inside `writing` only, and once."""
         assert self._books is not None
-        self._added = self._books.sealed(rows)
+        self._added, self._noted = self._books.sealed(rows), False
         self.db.add(self._added)
 
     def refuse_old(self) -> None:
         """Refuse a ledger without a head that was noted: an old copy, another one, or cut short."""
-        # The note first: what is noted later is in the ledger then.
-        heads, doubt = self.noted()
+        self._refuse_unheld(*self.noted())
+
+    def _refuse_unheld(self, heads: list[Head], doubt: str | None) -> None:
+        # The note was read first: what is noted later is in the ledger then.
         if doubt is not None:
             raise LedgerError(doubt)
-        for head in sorted(heads, key=lambda head: -head.seq):
+        for head in sorted(set(heads) - self._held, key=lambda head: -head.seq):
             entry = self.db.entry(head.seq)
             if entry is None or entry.hash != head.hash:
                 raise LedgerError(
@@ -183,13 +213,19 @@ class Keeper:
                     "copy, its end was cut off, or a copy of it was used on its own; put the "
                     "newest back, a SQLite file together with the -wal and -shm beside it"
                 )
+        self._held = set(heads)
 
     def noted(self) -> tuple[list[Head], str | None]:
         """The heads that are noted here, and what is wrong with the note itself."""
-        if not self.unlocked() or self.note is None:
+        last = self.db.last() if self.unlocked() else None
+        return self._noted_of(0 if last is None else last.seq)
+
+    def _noted_of(self, newest: int) -> tuple[list[Head], str | None]:
+        """The same of a ledger that is known to have `newest` entries."""
+        if self.note is None:
             return [], None
-        heads, last = self.note.heads(), self.db.last()
-        if heads is None and last is not None and last.seq > 1:
+        heads = self.note.heads()
+        if heads is None and newest > 1:
             return [], f"no head of {self.db.name} is noted at {self.note.path}, {_ACCEPT}"
         if heads is not None and not heads:
             return [], f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
@@ -197,7 +233,7 @@ class Keeper:
 
     def note_anew(self) -> None:
         """Note the present head alone, in the place of a note that is gone or damaged."""
-        with self.writing() as books:
+        with self.writing(check=False) as books:
             if books is not None and self.note is not None:
                 self.note.renew(Head(books.seq, books.hash))
 

@@ -88,7 +88,6 @@ class Ledger:
                 _agreed(books).refuse(asked)
                 if distance != books.distance:
                     raise LedgerError("the ledger's contract fixes another distance")
-                self._keeper.refuse_old()
                 if self._named(table) != books.table:
                     if new_version is None:
                         raise LedgerError(
@@ -156,7 +155,6 @@ class Ledger:
         facts = {"terms": terms, "reason": printable("reason", reason)}
         with self._keeper.writing() as books:
             _agreed(books).amended(**given)  # type: ignore[arg-type]
-            self._keeper.refuse_old()
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
 
     def answer(
