@@ -8,7 +8,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import threading
 from pathlib import Path
 
 import pytest
@@ -314,87 +313,6 @@ def test_a_damaged_ledger_is_not_accepted(where):
     assert not note.exists()
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda ledger: ledger.answer([query(0.5)], never),
-        lambda ledger: ledger.amend(cap=20, reason="agreed"),
-        lambda ledger: ledger.charge_everywhere(1, "a private choice of r"),
-        lambda ledger: ledger.sign(TERMS, LINE, OTHER, new_version="changed"),
-    ],
-)
-def test_of_two_copies_that_are_open_only_the_first_one_used_goes_on(tmp_path, ask):
-    with opened(str(tmp_path / "a.db")) as ledger:
-        ledger.backup(tmp_path / "b.db")
-    other = pytest.raises(LedgerError, match="a copy of it was used on its own")
-    with opened(str(tmp_path / "a.db")) as one, opened(str(tmp_path / "b.db")) as two:
-        for place in range(40):  # more than there are slots
-            two.answer([query(9.0 * place)], yes)
-            with other:
-                ask(one)
-        assert one.head().partition(":")[0] == "1"
-    with other:
-        Ledger(tmp_path / "a.db")
-    assert _problems(str(tmp_path / "a.db")) != []
-    assert _problems(str(tmp_path / "b.db")) == []
-
-
-def test_two_copies_used_at_the_same_moment_do_not_both_answer(tmp_path):
-    with opened(str(tmp_path / "a.db")) as ledger:
-        ledger.backup(tmp_path / "b.db")
-    drawing, go_on, told = threading.Event(), threading.Event(), []
-
-    def slowly(queries):
-        drawing.set()
-        assert go_on.wait(60)
-        return yes(queries)
-
-    def ask_the_copy():
-        with pytest.raises(LedgerError, match="a copy of it was used on its own"):
-            two.answer([query(0.0)], never)
-        told.append("refused")
-
-    with opened(str(tmp_path / "a.db")) as one, opened(str(tmp_path / "b.db")) as two:
-        first = threading.Thread(target=one.answer, args=([query(0.0)], slowly))
-        second = threading.Thread(target=ask_the_copy)
-        first.start()
-        assert drawing.wait(60)
-        second.start()
-        second.join(0.2)
-        assert second.is_alive()  # it waits for the note, not only for its own database
-        go_on.set()
-        first.join()
-        second.join()
-    assert told == ["refused"]
-
-
-def test_a_note_that_is_held_too_long_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("isinglass.curate.store.PATIENCE", 0.05)
-    with opened(str(tmp_path / "a.db")) as one:
-        one.backup(tmp_path / "b.db")
-        with opened(str(tmp_path / "b.db")) as two:
-
-            def ask_the_copy(queries):
-                with pytest.raises(LedgerError, match="held by another copy of the ledger for"):
-                    two.answer(queries, never)
-                return yes(queries)
-
-            one.answer([query(0.0)], ask_the_copy)
-
-
-def test_a_note_put_anew_is_followed_by_whoever_has_the_ledger_open(where):
-    with opened(where) as one:
-        one.answer([query(0.0)], yes)
-        (note,) = Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head")
-        note.unlink()
-        with pytest.raises(LedgerError, match="no head of"):
-            one.answer([query(1.0)], never)
-        with Ledger(where, check=False) as two:
-            two.accept()
-        one.answer([query(1.0)], yes)
-        assert str(_newest(Note(note, one._keeper.secret))) == one.head()
-
-
 def test_a_ledger_killed_before_its_first_note_is_taken_up(where):
     opened(where).close()
     (note,) = Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head")
@@ -473,6 +391,7 @@ def test_a_note_survives_a_write_that_was_cut_short(tmp_path):
     path = tmp_path / "n"
     note = Note(path, SECRET)
     for seq in range(1, 41):  # more than there are slots
+        assert (note.hold() is None) == (seq == 1)
         note.write(Head(seq, bytes([seq]) * 32))
     assert _newest(note) == Head(40, bytes([40]) * 32)
     assert sorted(head.seq for head in note.heads()) == list(range(25, 41))
@@ -489,7 +408,7 @@ def test_a_note_survives_a_write_that_was_cut_short(tmp_path):
     for cut in (0, 1, 79, 500):
         path.write_bytes(whole[:cut])
         found = Note(path, SECRET)
-        assert len(found.heads()) == cut // 80
+        assert len(found.hold()) == cut // 80
         found.write(Head(41, bytes([41]) * 32))
         assert _newest(found) == Head(41, bytes([41]) * 32)
         found.close()

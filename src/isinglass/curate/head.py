@@ -8,6 +8,7 @@ import os
 import secrets
 import struct
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +85,8 @@ class Note:
 
     Noting is one short write, not synchronized: after a loss of power the note may be a little
     old, never newer than the ledger, which was on the disk before. So every whole slot must be in
-    the chain: one that is not was noted by another copy of the ledger. Whoever writes holds the
-    file from reading it until then, copies of the ledger too: no head is overwritten unseen.
+    the chain: one that is not was noted by another copy of the ledger. Whoever adds a head to a
+    note has held it since before looking at the others, so that none is overwritten unseen.
     """
 
     def __init__(self, path: Path, secret: bytes) -> None:
@@ -94,42 +95,44 @@ class Note:
         self._held = False
         self._turn = 0
         self._seen: dict[bytes, Head] = {}  # slots whose seals were checked
+        _NOTES.add(self)
 
     def heads(self) -> list[Head] | None:
         """The heads noted last; None where nothing is noted, empty where it cannot be read."""
         with _told(self.path):
+            if not self._held:
+                self._follow()
             try:
-                data = os.pread(self._file(), _SLOTS * _WIDTH, 0)
+                return self._read()
             except FileNotFoundError:
                 return None
-        slots = [data[at : at + _WIDTH] for at in range(0, len(data), _WIDTH)]
-        found = {slot: head for slot in slots if (head := self._read(slot)) is not None}
-        if found:
-            newest = max(found, key=lambda slot: found[slot].seq)
-            self._turn = slots.index(newest)
-        self._seen = found
-        return list(found.values())
 
-    def hold(self) -> None:
-        """Keep every other writer out until `free`, or until this process ends."""
+    def hold(self) -> list[Head] | None:
+        """Keep other writers out until `free`, and read the heads; None, and no hold, without any.
+
+        Should this process die, it is over.
+        """
         import fcntl
 
         until = time.monotonic() + store.PATIENCE
-        with _told(self.path), contextlib.suppress(FileNotFoundError):
+        with _told(self.path):
             while True:
                 try:
-                    self._held = True
-                    fcntl.flock(self._file(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    handle = self._file()
+                    self._held = True  # before it is true: an interrupt may come in between
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if not self._follow():
+                        return self._read()
+                except FileNotFoundError:
+                    return None
                 except BlockingIOError:
+                    self._held = False
                     if time.monotonic() > until:
                         raise LedgerError(
-                            f"{self.path} has been held by another copy of the ledger for "
-                            f"{store.PATIENCE:.0f} s"
+                            f"{self.path} cannot be used: another process, or a copy of the "
+                            f"ledger, has held it for {store.PATIENCE:.0f} s"
                         ) from None
                     time.sleep(0.001)
-                    continue
-                if not self._follow():
-                    return
 
     def free(self) -> None:
         """Let others write."""
@@ -139,28 +142,49 @@ class Note:
             fcntl.flock(self._handle, fcntl.LOCK_UN)
         self._held = False
 
-    def write(self, head: Head) -> None:
-        """Note a head."""
-        self._turn = (self._turn + 1) % _SLOTS
-        slot = self._slot(head)
+    def refuse_replaced(self) -> None:
+        """Refuse to go on where what is held is no longer the note."""
         with _told(self.path):
+            if self._held and self._follow():
+                raise LedgerError(f"{self.path} was replaced while it was held; ask again")
+
+    def write(self, head: Head) -> None:
+        """Note a head in what is held; where nothing is held, as the first one."""
+        if not self._held:
+            self.make(head)
+            return
+        self._turn = (self._turn + 1) % _SLOTS
+        with _told(self.path):
+            os.pwrite(self._file(), self._slot(head), self._turn * _WIDTH)
+
+    def make(self, head: Head) -> None:
+        """A note with one head, unless there is a note already."""
+        # Whole from the start: a note that cannot be read is refused later.
+        with _told(self.path):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
             try:
-                os.pwrite(self._file(), slot, self._turn * _WIDTH)
-            except FileNotFoundError:
-                # Whole from the start: a note that cannot be read is refused later.
-                with self._new(slot) as new, contextlib.suppress(FileExistsError):
+                handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                with os.fdopen(handle, "wb") as file:
+                    file.write(self._slot(head))
+                    file.flush()
+                    os.fsync(handle)
+                with contextlib.suppress(FileExistsError):
                     os.link(new, self.path)
-                os.pwrite(self._file(), slot, self._turn * _WIDTH)
+                sync(self.path.parent)
+            finally:
+                new.unlink(missing_ok=True)
 
     def renew(self, head: Head) -> None:
-        """Note a head in the place of all others."""
-        with _told(self.path), self._new(self._slot(head)) as new:
-            os.replace(new, self.path)
-        self.close()
+        """Note a head in the place of all others, in what is held."""
+        with _told(self.path):
+            handle = self._file()
+            os.pwrite(handle, self._slot(head).ljust(_SLOTS * _WIDTH, b"\0"), 0)
+            os.fsync(handle)
 
     def close(self) -> None:
         """Let go of the file."""
-        handle, self._handle = self._handle, None
+        handle, self._handle, self._held = self._handle, None, False
         if handle is not None:
             os.close(handle)
 
@@ -181,27 +205,16 @@ class Note:
             self.close()
         return not same
 
-    @contextlib.contextmanager
-    def _new(self, slot: bytes) -> Iterator[Path]:
-        """A file beside the note, with one slot, on the disk; gone at the end of the block."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
-        try:
-            handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(bytes(self._turn * _WIDTH) + slot)
-                file.flush()
-                os.fsync(handle)
-            yield new
-            sync(self.path.parent)
-        finally:
-            new.unlink(missing_ok=True)
+    def _read(self) -> list[Head]:
+        data = os.pread(self._file(), _SLOTS * _WIDTH, 0)
+        slots = [data[at : at + _WIDTH] for at in range(0, len(data), _WIDTH)]
+        found = {slot: head for slot in slots if (head := self._head(slot)) is not None}
+        if found:
+            self._turn = slots.index(max(found, key=lambda slot: found[slot].seq))
+        self._seen = found
+        return list(found.values())
 
-    def _slot(self, head: Head) -> bytes:
-        data = _SLOT.pack(_MARK, head.seq, head.hash)
-        return data + hmac.digest(self._secret, data, "sha256")
-
-    def _read(self, slot: bytes) -> Head | None:
+    def _head(self, slot: bytes) -> Head | None:
         """The head in a slot; None where it is empty, cut short or another ledger's."""
         if slot in self._seen:
             return self._seen[slot]
@@ -210,6 +223,22 @@ class Note:
             return None
         _, seq, seal = _SLOT.unpack(facts)
         return Head(seq, seal)
+
+    def _slot(self, head: Head) -> bytes:
+        data = _SLOT.pack(_MARK, head.seq, head.hash)
+        return data + hmac.digest(self._secret, data, "sha256")
+
+
+_NOTES: weakref.WeakSet[Note] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """In a forked process: what its parent holds is the parent's, to keep and to let go."""
+    for note in list(_NOTES):
+        note.close()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 @contextlib.contextmanager

@@ -34,8 +34,7 @@ class Keeper:
         self._books: Books | None = None
         self._added: list[Entry] = []
         self._name = ""
-        self._noted = False
-        self._held: set[Head] = set()  # noted heads that are known to be in the ledger
+        self._heads: set[Head] = set()  # that are noted, and known to be in the ledger
         self._busy: weakref.ref[_Turn] | None = None
         self._new_secret: Path | None = None
         self.secret = b""
@@ -69,7 +68,8 @@ class Keeper:
         books: were the commit to fail, or to succeed unheard, the database would decide. With
         `make` the ledger is made if it is not there, and taken away again if the block fails.
         A ledger without a head that was noted is refused, unless `check` is False. The note is
-        held until the new head is in it: of two copies of a ledger only the first is used.
+        held from then until the newest head is in it: of two copies only the first one used
+        goes on.
         """
         self._refuse_fork()
         with self._lock:
@@ -94,33 +94,42 @@ class Keeper:
                     self._busy = None
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
-        kept = False
+        books, kept = None, False
         try:
             self._added, self._new_secret = [], None
             self._look(make=make)
             self.db.begin()
             books = self.books()
             if books is not None and self.note is not None and check:
-                self.note.hold()
-                self._refuse_unheld(*self._noted_of(books.seq))
+                self._hold(self.note, books)
             yield books
+            if self.note is not None:
+                self.note.refuse_replaced()
             kept = True  # from here on only the database can tell
             self.db.commit()
         except BaseException:
-            self.db.rollback()
-            if make and not kept:
+            self._let_go()
+            if make and books is None and not kept:
                 self._unmake()
             raise
 
+    def _hold(self, note: Note, books: Books) -> None:
+        """Hold the note and see that the ledger has every head in it."""
+        heads = note.hold()
+        if heads is None and books.seq == 1:  # killed before its first note
+            note.make(Head(books.seq, books.hash))
+            heads = note.hold()
+        self._refuse_without(heads, self._doubt(heads))
+        self._heads = set(heads or ())
+
     def _enter(self, books: Books) -> None:
-        """Take what was committed into the books, and its head into the note."""
+        """Take what was committed into the books, and the newest head into the note."""
         if self._added:
             self._changed(books.apply, self._added)
-        if self.note is not None and not self._noted:
-            head = Head(books.seq, books.hash)
+        head = Head(books.seq, books.hash)  # perhaps another's, who died before noting it
+        if self.note is not None and head not in self._heads:
             self.note.write(head)
-            self._held.add(head)
-            self._noted = True
+            self._heads.add(head)
 
     def _let_go(self) -> None:
         try:
@@ -139,7 +148,7 @@ class Keeper:
         if self._books is None or not self._books.seq:
             if not self.unlocked():
                 return None
-            self._books = Books(self.secret)
+            self._books, self._heads = Books(self.secret), set()
         books = self._books
         while True:
             # The last known entry comes along: were it gone, this would be an older copy.
@@ -177,7 +186,8 @@ class Keeper:
                 f"{self.db.name} is empty, but a head is noted in {self.note.path}: put the "
                 "ledger back that it belongs to"
             )
-        self._books = Books(self.secret)
+        self._name = name
+        self._books, self._heads = Books(self.secret), set()
         self._books.ledger = name
         return self._books
 
@@ -187,6 +197,7 @@ class Keeper:
             with contextlib.suppress(OSError):
                 self._new_secret.unlink(missing_ok=True)
             self._new_secret = self._books = self.note = None
+            self._name = ""
         if self.db.made:
             self.db.discard()
             self.db = Nothing(self.db.name)
@@ -194,18 +205,18 @@ class Keeper:
     def add(self, rows: Sequence[Entry]) -> None:
         """Write entries at the end of the chain; inside `writing` only, and once."""
         assert self._books is not None
-        self._added, self._noted = self._books.sealed(rows), False
+        self._added = self._books.sealed(rows)
         self.db.add(self._added)
 
     def refuse_old(self) -> None:
         """Refuse a ledger without a head that was noted: an old copy, another one, or cut short."""
-        self._refuse_unheld(*self.noted())
+        self._refuse_without(*self.noted())
 
-    def _refuse_unheld(self, heads: list[Head], doubt: str | None) -> None:
+    def _refuse_without(self, heads: list[Head] | None, doubt: str | None) -> None:
         # The note was read first: what is noted later is in the ledger then.
         if doubt is not None:
             raise LedgerError(doubt)
-        for head in sorted(set(heads) - self._held, key=lambda head: -head.seq):
+        for head in sorted(set(heads or ()) - self._heads, key=lambda head: -head.seq):
             entry = self.db.entry(head.seq)
             if entry is None or entry.hash != head.hash:
                 raise LedgerError(
@@ -213,29 +224,40 @@ class Keeper:
                     "copy, its end was cut off, or a copy of it was used on its own; put the "
                     "newest back, a SQLite file together with the -wal and -shm beside it"
                 )
-        self._held = set(heads)
 
     def noted(self) -> tuple[list[Head], str | None]:
         """The heads that are noted here, and what is wrong with the note itself."""
         last = self.db.last() if self.unlocked() else None
-        return self._noted_of(0 if last is None else last.seq)
-
-    def _noted_of(self, newest: int) -> tuple[list[Head], str | None]:
-        """The same of a ledger that is known to have `newest` entries."""
-        if self.note is None:
+        if last is None or self.note is None:
             return [], None
         heads = self.note.heads()
-        if heads is None and newest > 1:
-            return [], f"no head of {self.db.name} is noted at {self.note.path}, {_ACCEPT}"
-        if heads is not None and not heads:
-            return [], f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
-        return heads or [], None
+        if heads is None and last.seq == 1:  # a ledger just made, or killed before its first note
+            return [], None
+        return heads or [], self._doubt(heads)
+
+    def _doubt(self, heads: list[Head] | None) -> str | None:
+        assert self.note is not None
+        if heads is None:
+            return f"no head of {self.db.name} is noted at {self.note.path}, {_ACCEPT}"
+        if not heads:
+            return f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
+        return None
 
     def note_anew(self) -> None:
         """Note the present head alone, in the place of a note that is gone or damaged."""
         with self.writing(check=False) as books:
-            if books is not None and self.note is not None:
-                self.note.renew(Head(books.seq, books.hash))
+            if books is None or self.note is None:
+                return
+            head = Head(books.seq, books.hash)
+            heads = self.note.hold()
+            if heads is None:
+                self.note.make(head)
+                heads = self.note.hold()
+            if heads:  # noted meanwhile, perhaps by a copy
+                self._refuse_without(heads, None)
+            else:
+                self.note.renew(head)
+            self._heads = set(heads or [head])
 
     def answers(self, rows: Sequence[Entry]) -> dict[bytes, int | None]:
         """What entries that were looked up answer to which query, once they are seen to be ours."""
@@ -264,9 +286,11 @@ class Keeper:
                 f"{self.db.name} does not begin with its contract: entry 1 is missing or edited"
             ) from None
         if name != self._name:
-            self._name = name
             self.secret = read_secret(self._secret_path or kept(name, "secret"))
+            if self.note is not None:
+                self.note.close()
             self.note = Note(self._note_path or kept(name, "head"), self.secret)
+            self._name = name
         return True
 
 
