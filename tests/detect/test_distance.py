@@ -507,11 +507,13 @@ def test_kernels_are_compiled_once_and_kept_on_disk(tmp_path):
         "stats = nearest.search.stats\n"
         "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))\n"
     )
-    for _ in range(2):
+    for _ in range(4):
         out = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
         )
-    hits, misses = map(int, out.stdout.split())
+        hits, misses = map(int, out.stdout.split())
+        if not misses:  # where nothing is kept yet, another test may be compiling, too
+            break
     assert (hits, misses) == (1, 0)
 
 

@@ -515,6 +515,15 @@ def test_a_target_that_appears_meanwhile_leaves_no_key(table, tmp_path, monkeypa
     assert set(os.listdir(tmp_path)) == {"flights.parquet", "out.parquet"}
 
 
+@pytest.fixture
+def stoppable():
+    """Ctrl-C as in a terminal: whoever runs the tests in the background may have it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("stoppable")
 def test_a_stop_between_key_and_release_waits_for_the_end(table, tmp_path, monkeypatch):
     add = Register.add
 
@@ -527,6 +536,26 @@ def test_a_stop_between_key_and_release_waits_for_the_end(table, tmp_path, monke
     assert ig.Release.read(tmp_path / "out.parquet").facts.rows == N
     with pytest.raises(KeyboardInterrupt):  # and afterwards a stop is a stop again
         os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_cut_off_at_its_last_steps_no_release_is_left_beside_anothers_key(
+    table, tmp_path, monkeypatch, at
+):
+    release(table, tmp_path / "out.parquet")
+    replace, renamed = os.replace, []
+
+    def cut_off(*args):
+        renamed.append(args)
+        if len(renamed) == at:
+            raise SystemExit
+        replace(*args)
+
+    monkeypatch.setattr("isinglass.table.write.os.replace", cut_off)
+    with pytest.raises(SystemExit):
+        release(table, tmp_path / "out.parquet", force=True, again=True)
+    assert len(renamed) == at
+    assert not (tmp_path / "out.parquet").exists()
 
 
 def test_other_numbers_in_the_second_pass_are_noticed(table, tmp_path, monkeypatch):
@@ -640,6 +669,7 @@ def test_a_gate_sees_the_very_file_before_anything_has_a_name(table, tmp_path):
     assert seen[1:] == [1, 2]
 
 
+@pytest.mark.usefixtures("stoppable")
 def test_a_stop_during_the_gate_is_a_stop(table, tmp_path):
     def stop(draft):
         os.kill(os.getpid(), signal.SIGINT)

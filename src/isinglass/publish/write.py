@@ -216,6 +216,9 @@ def write_release(
                 if filed is not None:
                     with whole_file(key_path, mode=0o600, force=force) as file:
                         file.write_bytes(filed)
+                        sync(file)
+                        if force:  # killed from here on: no release, never one beside a new key
+                            out.unlink(missing_ok=True)
                     named.append(key_path)
         except BaseException:
             # A new key without its release is of no use, and must not be taken for another's.
