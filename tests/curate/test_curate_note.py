@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,9 +11,21 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.curate.ledgers import LINE, OTHER, TERMS, by_hand, never, no, opened, query, yes
+from tests.curate.ledgers import (
+    LINE,
+    OTHER,
+    TABLE,
+    TERMS,
+    by_hand,
+    never,
+    no,
+    opened,
+    query,
+    yes,
+)
 
 from isinglass.curate import store
+from isinglass.curate.database import SQLite
 from isinglass.curate.head import Note
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import LedgerError
@@ -174,11 +187,12 @@ def test_a_note_that_changed_hands_during_a_draw_stops_it(where, what):
 
         with pytest.raises(LedgerError, match="was replaced while it was held; ask again"):
             ledger.answer([query(9.0)], meddle)
+        assert ledger.summary()["spent"] == 2e-6  # what was drawn is paid for, though not told
         if what == "deleted":
             with pytest.raises(LedgerError, match="no head of"):
                 ledger.answer([query(9.0)], never)
         else:
-            assert ledger.answer([query(9.0)], yes)[0].spent == 1
+            assert ledger.answer([query(9.0)], never)[0].spent == 0
             assert ledger.verify().whole
 
 
@@ -249,6 +263,71 @@ def test_a_copy_asked_from_within_a_draw_is_told_who_holds_the_note(copies, monk
         one.answer([query(0.0)], ask_the_copy)
 
 
+def test_a_file_system_without_locks_is_told(where, monkeypatch):
+    def unable(handle, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with opened(where) as ledger:
+        monkeypatch.setattr("fcntl.flock", unable)
+        with pytest.raises(LedgerError, match="head cannot be used: No locks available"):
+            ledger.answer([query(0.0)], never)
+        monkeypatch.undo()
+        assert ledger.answer([query(0.0)], yes)[0].spent == 1
+
+
+def test_accepting_a_ledger_just_made_notes_its_head(where):
+    with opened(where) as ledger:
+        the_note().unlink()
+        assert ledger.accept() == ledger.head()
+        (head,) = Note(the_note(), ledger._keeper.secret).heads()
+        assert str(head) == ledger.head()
+
+
+@pytest.mark.parametrize("looks", [("_pragma", "_rows"), ("entry", "last")])
+def test_first_uses_at_once_are_not_taken_for_damage(tmp_path, monkeypatch, looks):
+    """Another one makes the file, or its first entry, after the first look of this one."""
+    where, other = str(tmp_path / "l.db"), []
+    if looks == ("entry", "last"):
+        SQLite(tmp_path / "l.db").close()
+    else:
+        (tmp_path / "l.db").touch(mode=0o600)
+
+    def overtaken(look):
+        def looked(self, *args):
+            found = look(self, *args)
+            if not other:
+                other.append("signs")
+                opened(where).close()
+            return found
+
+        return looked
+
+    for name in looks:
+        monkeypatch.setattr(SQLite, name, overtaken(getattr(SQLite, name)))
+    with opened(where) as ledger:
+        assert other
+        assert ledger.answer([query(0.0)], yes)[0].spent == 1
+
+
+def test_a_first_use_that_is_refused_leaves_another_processs_secret(tmp_path):
+    secret, note = tmp_path / "s", tmp_path / "n"
+    where = str(tmp_path / "l.db")
+    with Ledger(where, secret=secret, note=note) as one:
+        let_go = one._keeper._let_go
+
+        def overtaken():
+            let_go()
+            one._keeper._let_go = let_go
+            opened(where, secret=secret, note=note).close()
+
+        one._keeper._let_go = overtaken
+        one._keeper.add = lambda rows: 1 / 0
+        with pytest.raises(ZeroDivisionError):
+            one.sign(TERMS, LINE, TABLE)
+    with opened(where, secret=secret, note=note) as ledger:
+        assert ledger.verify().whole
+
+
 FORK = """
 import os, sys, time
 from tests.curate.ledgers import opened, query
@@ -260,6 +339,36 @@ def draw(queries):
     os._exit(9)
 opened(sys.argv[1]).answer([query(0.0)], draw)
 """
+RETURN = """
+import os, sys
+from tests.curate.ledgers import opened, query
+from isinglass.errors import LedgerError
+children = []
+def draw(queries):
+    children.append(os.fork())
+    return [True]
+ledger = opened(sys.argv[1])
+try:
+    print(ledger.answer([query(0.0)], draw)[0].anomalous, flush=True)
+except LedgerError as error:
+    print(error, flush=True)
+if children[0] == 0:
+    os._exit(0)
+os.waitpid(children[0], 0)
+print(ledger.verify().problems, ledger.verify().entries)
+"""
+
+
+def test_of_a_draw_that_forked_only_the_parent_answers(where):
+    opened(where).close()
+    out = subprocess.run(
+        [sys.executable, "-c", RETURN, where], capture_output=True, text=True, timeout=120
+    ).stdout
+    assert sorted(out.splitlines()) == [
+        "True",
+        "[] 2",
+        "a ledger cannot be carried over a fork; open it again",
+    ]
 
 
 def test_what_a_draw_forked_does_not_keep_the_note(tmp_path, monkeypatch):

@@ -110,8 +110,10 @@ class SQLite(Database):
 
     def _prepare(self, create: bool) -> None:
         tables = "SELECT count(*) FROM sqlite_schema"
+        # In this order: another first use may be making them, and sets both at once.
+        some = self._rows(tables) != [(0,)]
         ours = self._pragma("application_id") == 1769172583
-        if not ours and self._rows(tables) != [(0,)]:
+        if some and not ours:
             raise LedgerError(f"{self.name} is another program's database, not a ledger")
         if not ours and not create:
             self.empty = True

@@ -55,14 +55,8 @@ def kept(name: str, ending: str) -> Path:
 def new_secret(path: Path) -> bytes:
     """Draw a ledger's secret and write it, durably, before anything is sealed with it."""
     secret = secrets.token_bytes(32)
-    with _told(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(secret)
-            file.flush()
-            os.fsync(file.fileno())
-        sync(path.parent)
+    with _told(path), _whole(path, secret) as new:
+        os.link(new, path)
     return secret
 
 
@@ -125,8 +119,10 @@ class Note:
                         return self._read()
                 except FileNotFoundError:
                     return None
-                except BlockingIOError:
+                except OSError as error:
                     self._held = False
+                    if not isinstance(error, BlockingIOError):
+                        raise
                     if time.monotonic() > until:
                         raise LedgerError(
                             f"{self.path} cannot be used: another process, or a copy of the "
@@ -143,7 +139,7 @@ class Note:
         self._held = False
 
     def refuse_replaced(self) -> None:
-        """Refuse to go on where what is held is no longer the note."""
+        """Refuse to go on where what was held is no longer the note: a copy may have one, too."""
         with _told(self.path):
             if self._held and self._follow():
                 raise LedgerError(f"{self.path} was replaced while it was held; ask again")
@@ -159,21 +155,12 @@ class Note:
 
     def make(self, head: Head) -> None:
         """A note with one head, unless there is a note already."""
-        # Whole from the start: a note that cannot be read is refused later.
-        with _told(self.path):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            new = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
-            try:
-                handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-                with os.fdopen(handle, "wb") as file:
-                    file.write(self._slot(head))
-                    file.flush()
-                    os.fsync(handle)
-                with contextlib.suppress(FileExistsError):
-                    os.link(new, self.path)
-                sync(self.path.parent)
-            finally:
-                new.unlink(missing_ok=True)
+        with (
+            _told(self.path),
+            _whole(self.path, self._slot(head)) as new,
+            contextlib.suppress(FileExistsError),
+        ):
+            os.link(new, self.path)
 
     def renew(self, head: Head) -> None:
         """Note a head in the place of all others, in what is held."""
@@ -239,6 +226,26 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
+
+
+@contextlib.contextmanager
+def _whole(path: Path, data: bytes) -> Iterator[Path]:
+    """A file beside `path`, for its owner alone and on the disk, to be linked there or to vanish.
+
+    Nobody ever reads half of it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        yield new
+        sync(path.parent)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -94,7 +94,7 @@ class Keeper:
                     self._busy = None
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
-        books, kept = None, False
+        books, kept, absent = None, False, isinstance(self.db, Nothing)
         try:
             self._added, self._new_secret = [], None
             self._look(make=make)
@@ -103,13 +103,14 @@ class Keeper:
             if books is not None and self.note is not None and check:
                 self._hold(self.note, books)
             yield books
-            if self.note is not None:
-                self.note.refuse_replaced()
+            self._refuse_fork()
             kept = True  # from here on only the database can tell
             self.db.commit()
         except BaseException:
+            if not kept:
+                self._forget_secret()
             self._let_go()
-            if make and books is None and not kept:
+            if make and absent and not kept:
                 self._unmake()
             raise
 
@@ -130,8 +131,12 @@ class Keeper:
         if self.note is not None and head not in self._heads:
             self.note.write(head)
             self._heads.add(head)
+        if self.note is not None:
+            self.note.refuse_replaced()
 
     def _let_go(self) -> None:
+        if os.getpid() != self._process:  # forked: these are its parent's
+            return
         try:
             self.db.rollback()
         finally:
@@ -178,8 +183,10 @@ class Keeper:
         if path.exists():
             self.secret = read_secret(path)
         else:
-            self._new_secret = path
             self.secret = new_secret(path)
+            self._new_secret = path
+        if self.note is not None:
+            self.note.close()
         self.note = Note(self._note_path or kept(name, "head"), self.secret)
         if self.note.heads() is not None:
             raise LedgerError(
@@ -191,20 +198,26 @@ class Keeper:
         self._books.ledger = name
         return self._books
 
-    def _unmake(self) -> None:
-        """Leave no file behind where a first use was refused."""
-        if self._new_secret is not None:
+    def _forget_secret(self) -> None:
+        """Under the lock: once it is free, somebody else may seal with what lies there."""
+        if self._new_secret is not None and os.getpid() == self._process:
             with contextlib.suppress(OSError):
                 self._new_secret.unlink(missing_ok=True)
+            if self.note is not None:
+                self.note.close()
             self._new_secret = self._books = self.note = None
             self._name = ""
-        if self.db.made:
+
+    def _unmake(self) -> None:
+        """Leave no file behind where a first use was refused."""
+        if self.db.made and os.getpid() == self._process:
             self.db.discard()
             self.db = Nothing(self.db.name)
 
     def add(self, rows: Sequence[Entry]) -> None:
         """Write entries at the end of the chain; inside `writing` only, and once."""
         assert self._books is not None
+        self._refuse_fork()  # what was drawn may have been drawn in a fork
         self._added = self._books.sealed(rows)
         self.db.add(self._added)
 
@@ -275,9 +288,9 @@ class Keeper:
 
     def unlocked(self) -> bool:
         """Find the secret and the note of a ledger that has entries; False if it has none."""
-        first = self.db.entry(1)
-        if first is None and self.db.last() is None:
+        if self.db.last() is None:  # first: another may be writing the first entry right now
             return False
+        first = self.db.entry(1)
         try:
             name = str(json.loads(first.facts or "")["ledger"]) if first is not None else ""
             int(name, 16)  # it becomes part of a path

@@ -254,8 +254,7 @@ class Ledger:
             problems = [problem for problem in self.verify().problems if problem != doubt]
             if problems:
                 raise LedgerError(f"{self._keeper.db.name} is not accepted: {problems[0]}")
-            if doubt is not None:
-                self._keeper.note_anew()
+            self._keeper.note_anew()
             return self.head()
 
     def head(self) -> str:
