@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hmac
 import os
 import secrets
@@ -12,6 +13,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from isinglass.curate import store
 from isinglass.errors import LedgerError
@@ -55,14 +57,14 @@ def kept(name: str, ending: str) -> Path:
 def new_secret(path: Path) -> bytes:
     """Draw a ledger's secret and write it, durably, before anything is sealed with it."""
     secret = secrets.token_bytes(32)
-    with _told(path), _whole(path, secret) as new:
+    with _Told(path), _whole(path, secret) as new:
         os.link(new, path)
     return secret
 
 
 def read_secret(path: Path) -> bytes:
     """The secret of a ledger that is in use."""
-    with _told(path):
+    with _Told(path):
         if not path.exists():
             raise LedgerError(
                 f"the ledger's secret is not at {path}; it was written where the ledger was first "
@@ -84,16 +86,18 @@ class Note:
     """
 
     def __init__(self, path: Path, secret: bytes) -> None:
-        self.path, self._secret = path, secret
+        self.path, self._name, self._secret = path, str(path), secret
         self._handle: int | None = None
+        self._identity = (0, 0)  # of the file that is open
         self._held = False
         self._turn = 0
-        self._seen: dict[bytes, Head] = {}  # slots whose seals were checked
+        self._data = b""  # what the file held when it was last read or written
+        self._found: dict[int, Head] = {}  # the heads in it, by slot
         _NOTES.add(self)
 
     def heads(self) -> list[Head] | None:
         """The heads noted last; None where nothing is noted, empty where it cannot be read."""
-        with _told(self.path):
+        with _Told(self.path):
             if not self._held:
                 self._follow()
             try:
@@ -106,10 +110,8 @@ class Note:
 
         Should this process die, it is over.
         """
-        import fcntl
-
         until = time.monotonic() + store.PATIENCE
-        with _told(self.path):
+        with _Told(self.path):
             while True:
                 try:
                     handle = self._file()
@@ -133,14 +135,12 @@ class Note:
     def free(self) -> None:
         """Let others write."""
         if self._held and self._handle is not None:
-            import fcntl
-
             fcntl.flock(self._handle, fcntl.LOCK_UN)
         self._held = False
 
     def refuse_replaced(self) -> None:
         """Refuse to go on where what was held is no longer the note: a copy may have one, too."""
-        with _told(self.path):
+        with _Told(self.path):
             if self._held and self._follow():
                 raise LedgerError(f"{self.path} was replaced while it was held; ask again")
 
@@ -149,14 +149,17 @@ class Note:
         if not self._held:
             self.make(head)
             return
-        self._turn = (self._turn + 1) % _SLOTS
-        with _told(self.path):
-            os.pwrite(self._file(), self._slot(head), self._turn * _WIDTH)
+        turn = self._turn = (self._turn + 1) % _SLOTS
+        at, slot = turn * _WIDTH, self._slot(head)
+        with _Told(self.path):
+            os.pwrite(self._file(), slot, at)
+        self._data = self._data[:at].ljust(at, b"\0") + slot + self._data[at + _WIDTH :]
+        self._found[turn] = head
 
     def make(self, head: Head) -> None:
         """A note with one head, unless there is a note already."""
         with (
-            _told(self.path),
+            _Told(self.path),
             _whole(self.path, self._slot(head)) as new,
             contextlib.suppress(FileExistsError),
         ):
@@ -164,7 +167,7 @@ class Note:
 
     def renew(self, head: Head) -> None:
         """Note a head in the place of all others, in what is held."""
-        with _told(self.path):
+        with _Told(self.path):
             handle = self._file()
             os.pwrite(handle, self._slot(head).ljust(_SLOTS * _WIDTH, b"\0"), 0)
             os.fsync(handle)
@@ -178,6 +181,7 @@ class Note:
     def _file(self) -> int:
         if self._handle is None:
             self._handle = os.open(self.path, os.O_RDWR)
+            self._identity = _identity(os.fstat(self._handle))
         return self._handle
 
     def _follow(self) -> bool:
@@ -185,7 +189,7 @@ class Note:
         if self._handle is None:
             return False
         try:
-            same = os.path.samestat(os.fstat(self._handle), os.stat(self.path))
+            same = _identity(os.stat(self._name)) == self._identity
         except FileNotFoundError:
             same = False
         if not same:
@@ -194,17 +198,16 @@ class Note:
 
     def _read(self) -> list[Head]:
         data = os.pread(self._file(), _SLOTS * _WIDTH, 0)
-        slots = [data[at : at + _WIDTH] for at in range(0, len(data), _WIDTH)]
-        found = {slot: head for slot in slots if (head := self._head(slot)) is not None}
-        if found:
-            self._turn = slots.index(max(found, key=lambda slot: found[slot].seq))
-        self._seen = found
-        return list(found.values())
+        if data != self._data:
+            slots = [data[at : at + _WIDTH] for at in range(0, len(data), _WIDTH)]
+            heads = enumerate(map(self._head, slots))
+            found = {turn: head for turn, head in heads if head is not None}
+            self._turn = max(found, key=lambda turn: found[turn].seq, default=-1)
+            self._data, self._found = data, found
+        return list(self._found.values())
 
     def _head(self, slot: bytes) -> Head | None:
         """The head in a slot; None where it is empty, cut short or another ledger's."""
-        if slot in self._seen:
-            return self._seen[slot]
         facts, check = slot[: _SLOT.size], slot[_SLOT.size :]
         if not hmac.compare_digest(hmac.digest(self._secret, facts, "sha256"), check):
             return None
@@ -214,6 +217,10 @@ class Note:
     def _slot(self, head: Head) -> bytes:
         data = _SLOT.pack(_MARK, head.seq, head.hash)
         return data + hmac.digest(self._secret, data, "sha256")
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 _NOTES: weakref.WeakSet[Note] = weakref.WeakSet()
@@ -248,9 +255,19 @@ def _whole(path: Path, data: bytes) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be used: {error.strerror}") from None
+class _Told:
+    """Turns the system's errors about a file into sentences."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise LedgerError(f"{self._path} cannot be used: {error.strerror}") from None
