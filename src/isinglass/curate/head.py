@@ -87,6 +87,7 @@ class Note:
 
     def __init__(self, path: Path, secret: bytes) -> None:
         self.path, self._name, self._secret = path, str(path), secret
+        self._told = _Told(path)
         self._handle: int | None = None
         self._identity = (0, 0)  # of the file that is open
         self._held = False
@@ -97,7 +98,7 @@ class Note:
 
     def heads(self) -> list[Head] | None:
         """The heads noted last; None where nothing is noted, empty where it cannot be read."""
-        with _Told(self.path):
+        with self._told:
             if not self._held:
                 self._follow()
             try:
@@ -105,13 +106,14 @@ class Note:
             except FileNotFoundError:
                 return None
 
-    def hold(self) -> list[Head] | None:
-        """Keep other writers out until `free`, and read the heads; None, and no hold, without any.
+    def hold(self, first: Head | None = None) -> list[Head] | None:
+        """Keep other writers out until `free`, and read the heads.
 
-        Should this process die, it is over.
+        Where there is no note, one is made with the head `first`; without that, there is no hold,
+        and None comes back. Should this process die, it is over.
         """
         until = time.monotonic() + store.PATIENCE
-        with _Told(self.path):
+        with self._told:
             while True:
                 try:
                     handle = self._file()
@@ -120,7 +122,10 @@ class Note:
                     if not self._follow():
                         return self._read()
                 except FileNotFoundError:
-                    return None
+                    if first is None:
+                        return None
+                    self.make(first)
+                    first = None
                 except OSError as error:
                     self._held = False
                     if not isinstance(error, BlockingIOError):
@@ -140,7 +145,7 @@ class Note:
 
     def refuse_replaced(self) -> None:
         """Refuse to go on where what was held is no longer the note: a copy may have one, too."""
-        with _Told(self.path):
+        with self._told:
             if self._held and self._follow():
                 raise LedgerError(f"{self.path} was replaced while it was held; ask again")
 
@@ -151,7 +156,7 @@ class Note:
             return
         turn = self._turn = (self._turn + 1) % _SLOTS
         at, slot = turn * _WIDTH, self._slot(head)
-        with _Told(self.path):
+        with self._told:
             os.pwrite(self._file(), slot, at)
         self._data = self._data[:at].ljust(at, b"\0") + slot + self._data[at + _WIDTH :]
         self._found[turn] = head
@@ -159,7 +164,7 @@ class Note:
     def make(self, head: Head) -> None:
         """A note with one head, unless there is a note already."""
         with (
-            _Told(self.path),
+            self._told,
             _whole(self.path, self._slot(head)) as new,
             contextlib.suppress(FileExistsError),
         ):
@@ -167,7 +172,7 @@ class Note:
 
     def renew(self, head: Head) -> None:
         """Note a head in the place of all others, in what is held."""
-        with _Told(self.path):
+        with self._told:
             handle = self._file()
             os.pwrite(handle, self._slot(head).ljust(_SLOTS * _WIDTH, b"\0"), 0)
             os.fsync(handle)

@@ -94,7 +94,7 @@ class Keeper:
                     self._busy = None
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
-        books, kept, absent = None, False, isinstance(self.db, Nothing)
+        kept, absent = False, isinstance(self.db, Nothing)
         try:
             self._added, self._new_secret = [], None
             self._look(make=make)
@@ -116,10 +116,8 @@ class Keeper:
 
     def _hold(self, note: Note, books: Books) -> None:
         """Hold the note and see that the ledger has every head in it."""
-        heads = note.hold()
-        if heads is None and books.seq == 1:  # killed before its first note
-            note.make(Head(books.seq, books.hash))
-            heads = note.hold()
+        # A ledger with its contract alone may have been killed before its first note.
+        heads = note.hold(Head(books.seq, books.hash) if books.seq == 1 else None)
         self._refuse_without(heads, self._doubt(heads))
         self._heads = {head.seq: head.hash for head in heads or ()}
 
@@ -263,10 +261,7 @@ class Keeper:
             if books is None or self.note is None:
                 return
             head = Head(books.seq, books.hash)
-            heads = self.note.hold()
-            if heads is None:
-                self.note.make(head)
-                heads = self.note.hold()
+            heads = self.note.hold(head)
             if heads:  # noted meanwhile, perhaps by a copy
                 self._refuse_without(heads, None)
             else:
