@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hmac
 import os
 import shutil
 import sqlite3
@@ -485,6 +486,12 @@ def test_different_entries_have_different_seals(entries):
     # repr keeps apart what == does not: 0.0 and -0.0, 1 and True.
     different = {tuple.__repr__(entry) for entry in entries}
     assert len({chain.seal(SECRET, entry) for entry in entries}) == len(different)
+
+
+@given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))
+def test_a_key_that_is_kept_prepared_seals_as_one_that_is_not(secret, data):
+    for _ in range(2):  # prepared, and used again
+        assert chain.keyed(secret, data) == hmac.digest(secret, data, "sha256")
 
 
 def test_the_seal_is_the_one_ledgers_were_written_with():

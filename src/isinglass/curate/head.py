@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from isinglass.curate import store
+from isinglass.curate.chain import keyed
 from isinglass.errors import LedgerError
 from isinglass.register import _home as home
 from isinglass.table.write import sync
@@ -214,14 +215,14 @@ class Note:
     def _head(self, slot: bytes) -> Head | None:
         """The head in a slot; None where it is empty, cut short or another ledger's."""
         facts, check = slot[: _SLOT.size], slot[_SLOT.size :]
-        if not hmac.compare_digest(hmac.digest(self._secret, facts, "sha256"), check):
+        if not hmac.compare_digest(keyed(self._secret, facts), check):
             return None
         _, seq, seal = _SLOT.unpack(facts)
         return Head(seq, seal)
 
     def _slot(self, head: Head) -> bytes:
         data = _SLOT.pack(_MARK, head.seq, head.hash)
-        return data + hmac.digest(self._secret, data, "sha256")
+        return data + keyed(self._secret, data)
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import math
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 from isinglass.curate.batch import Answered, Batch, Draw, Known, Price, printable
 from isinglass.curate.books import Books, metric_facts, warm
-from isinglass.curate.chain import Entry, unsealed
+from isinglass.curate.chain import Entry, keyed, unsealed
 from isinglass.curate.contract import Agreement, Contract, refuse_cap
 from isinglass.curate.database import connect
 from isinglass.curate.head import Head
@@ -287,7 +286,7 @@ class Ledger:
         self.close()
 
     def _named(self, table: bytes) -> str:
-        return hmac.digest(self._keeper.secret, b"table" + table, "sha256").hex()
+        return keyed(self._keeper.secret, b"table" + table).hex()
 
     def _signed(
         self, books: Books | None, queries: Sequence[Query], agreement: Agreement | None
