@@ -102,7 +102,7 @@ class SQLite(Database):
         self._db.close()
 
     def _identity(self) -> tuple[int, int]:
-        found = os.stat(self._path)
+        found = os.stat(self.name)
         return found.st_dev, found.st_ino
 
     def _pragma(self, name: str) -> Any:
