@@ -179,6 +179,8 @@ def test_records_that_are_not_finite_are_named_by_row_and_column():
         with pytest.raises(ValueError, match=r"row 2 \(from 0\), column dose") as caught:
             space.places(rows)
         assert "31.25" not in str(caught.value)
+        with pytest.raises(ValueError, match=r"row 0 \(from 0\), column dose"):
+            space.places(rows[2])
     with pytest.raises(TableError, match=r"row 2 \(from 0\), column x1"):
         Space.fitted(rows, public=True)
 

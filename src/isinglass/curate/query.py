@@ -10,6 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+# Made once, for making one takes longer than hashing a query.
+_SHA256 = hashlib.sha256()
+_FACTS = struct.Struct("<qdqq?dqq")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
@@ -43,8 +47,7 @@ class Query:
         """
         mode = self.mode.encode()
         # "?" and the lengths keep different settings from running into the same bytes.
-        facts = struct.pack(
-            "<qdqq?dqq",
+        facts = _FACTS.pack(
             self.beta,
             self.r,
             self.micro,
@@ -54,4 +57,6 @@ class Query:
             len(mode),
             len(self.place),
         )
-        return hashlib.sha256(facts + mode + (self.place + 0.0).tobytes()).digest()
+        digest = _SHA256.copy()
+        digest.update(facts + mode + (self.place + 0.0).tobytes())
+        return digest.digest()

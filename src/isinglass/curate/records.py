@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,6 +121,8 @@ def other_columns(
 
 def first_hole(rows: Array) -> int | None:
     """The first row with an entry that is no finite number."""
+    if len(rows) == 1:  # as most asks bring it
+        return None if all(map(math.isfinite, rows[0].tolist())) else 0
     finite = np.isfinite(rows)
     return None if finite.all() else int(np.argmin(finite.all(axis=1)))
 
