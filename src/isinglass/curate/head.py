@@ -11,9 +11,9 @@ import struct
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from isinglass.curate import store
 from isinglass.curate.chain import keyed
@@ -27,8 +27,7 @@ _MARK = b"isinhead"
 _SLOTS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The newest entry of a chain: its number and its seal."""
 
     seq: int

@@ -34,7 +34,7 @@ class Keeper:
         self._books: Books | None = None
         self._added: list[Entry] = []
         self._name = ""
-        self._heads: dict[int, bytes] = {}  # that are noted, and known to be in the ledger
+        self._heads: set[Head] = set()  # that are noted, and known to be in the ledger
         self._busy: weakref.ref[_Turn] | None = None
         self._new_secret: Path | None = None
         self.secret = b""
@@ -119,16 +119,16 @@ class Keeper:
         # A ledger with its contract alone may have been killed before its first note.
         heads = note.hold(Head(books.seq, books.hash) if books.seq == 1 else None)
         self._refuse_without(heads, self._doubt(heads))
-        self._heads = {head.seq: head.hash for head in heads or ()}
+        self._heads = set(heads or ())
 
     def _enter(self, books: Books) -> None:
         """Take what was committed into the books, and the newest head into the note."""
         if self._added:
             self._changed(books.apply, self._added)
         head = Head(books.seq, books.hash)  # perhaps another's, who died before noting it
-        if self.note is not None and self._heads.get(head.seq) != head.hash:
+        if self.note is not None and head not in self._heads:
             self.note.write(head)
-            self._heads[head.seq] = head.hash
+            self._heads.add(head)
         if self.note is not None:
             self.note.refuse_replaced()
 
@@ -151,7 +151,7 @@ class Keeper:
         if self._books is None or not self._books.seq:
             if not self.unlocked():
                 return None
-            self._books, self._heads = Books(self.secret), {}
+            self._books, self._heads = Books(self.secret), set()
         books = self._books
         while True:
             # The last known entry comes along: were it gone, this would be an older copy.
@@ -192,7 +192,7 @@ class Keeper:
                 "ledger back that it belongs to"
             )
         self._name = name
-        self._books, self._heads = Books(self.secret), {}
+        self._books, self._heads = Books(self.secret), set()
         self._books.ledger = name
         return self._books
 
@@ -227,8 +227,7 @@ class Keeper:
         # The note was read first: what is noted later is in the ledger then.
         if doubt is not None:
             raise LedgerError(doubt)
-        unknown = [head for head in heads or () if self._heads.get(head.seq) != head.hash]
-        for head in sorted(unknown, key=lambda head: -head.seq):
+        for head in sorted(set(heads or ()) - self._heads, reverse=True):
             entry = self.db.entry(head.seq)
             if entry is None or entry.hash != head.hash:
                 raise LedgerError(
@@ -266,7 +265,7 @@ class Keeper:
                 self._refuse_without(heads, None)
             else:
                 self.note.renew(head)
-            self._heads = {noted.seq: noted.hash for noted in heads or [head]}
+            self._heads = set(heads or [head])
 
     def answers(self, rows: Sequence[Entry]) -> dict[bytes, int | None]:
         """What entries that were looked up answer to which query, once they are seen to be ours."""
