@@ -15,6 +15,7 @@ from isinglass.progress import Progress, quiet
 
 Array = NDArray[Any]
 
+_AT_MOST = 2 * QUERIES  # of a round: the more of one leaf, the less often it comes from memory
 _FIRST = 8  # queries of the first round, which has no cutoff yet
 _SEEDS = 16  # times n: rows with the highest bounds, from which the first searches are chosen
 # Where boxes exclude little, leaves that bound a row: first a few to choose seeds by, then more
@@ -94,15 +95,16 @@ def _rounds(n: int, size: int, *, alike: int = 0) -> Iterator[slice]:
         yield slice(a, min(a + size, n))
         a += size
         if a >= alike:
-            size = min(2 * size, QUERIES)
+            size = min(2 * size, _AT_MOST)
 
 
 def _search(table: Searcher, top: Strongest, places: Rows, bound: NDArray[np.float32]) -> None:
     """Search those of some rows that may be among the strongest."""
+    places = np.sort(places)  # neighbours together
     for a in range(0, len(places), QUERIES):
         part = places[a : a + QUERIES]
         rows = table.index.order[part].astype(np.int64) + table.first_row
-        part = np.sort(part[top.may_hold(rows, bound[part])])
+        part = part[top.may_hold(rows, bound[part])]
         found = table.own(part, top.cutoff)
         top.add(found.rows[found.done], found.scores[found.done])
 
