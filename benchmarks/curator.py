@@ -1,8 +1,9 @@
 """`python -m benchmarks.curator`: what an answer costs beside the commit it cannot do without.
 
 Bars: one durable answer at most 2 times a bare one-row commit (WAL, synchronous=FULL) in the same
-folder, medians of 300, padding off; 10,000 distinct answers in one batch on mammography at
-10,000 a second or more; one check against 1,000,000 past queries, all within reach, in 1 ms.
+folder, medians of 300, padding off, the middle of 9 rounds; 10,000 distinct answers in one batch
+on mammography at 10,000 a second or more; one check against 1,000,000 past queries, all within
+reach, in 1 ms.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from isinglass.detect.metric import declare
 
 BETA, R = 55, 1.7  # of mammography, as the paper has them
 BATCH = 10_000
+ROUNDS = 9  # the disk has its moods
 PAST = 1_000_000
 
 
@@ -43,7 +45,31 @@ def main() -> None:
 
 
 def single(table: NDArray[np.float64], folder: Path, times: int) -> str:
+    """Rounds of answers and bare commits, each with files of its own; the middle one counts."""
+    rounds = [_round(table, folder / f"round{number}", times) for number in range(ROUNDS)]
+    rounds.sort(key=_ratio)
+    middle = rounds[ROUNDS // 2]
+    lines = [
+        "| one at a time | median ms | 95 % ms |",
+        "|---|---|---|",
+        row("bare one-row commit, WAL, synchronous=FULL", middle[0]),
+        row("durable answer, padding off", middle[1]),
+    ]
+    ratios = ", ".join(f"{_ratio(found):.2f}" for found in rounds)
+    return "\n".join(lines) + (
+        f"\n\nRatio of medians **{_ratio(middle):.2f}×** (bar 2), the middle of {ROUNDS} rounds of "
+        f"{times}: {ratios}."
+    )
+
+
+def _ratio(found: tuple[list[float], list[float]]) -> float:
+    commits, answers = found
+    return statistics.median(answers) / statistics.median(commits)
+
+
+def _round(table: NDArray[np.float64], folder: Path, times: int) -> tuple[list[float], list[float]]:
     """One answer and one bare commit, in turn, so that both meet the same disk."""
+    folder.mkdir()
     bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
     bare.execute("PRAGMA journal_mode=WAL")
     bare.execute("PRAGMA synchronous=FULL")
@@ -66,14 +92,7 @@ def single(table: NDArray[np.float64], folder: Path, times: int) -> str:
                 commits.append(pair[0])
                 answers.append(pair[1])
     bare.close()
-    ratio = statistics.median(answers) / statistics.median(commits)
-    lines = [
-        "| one at a time | median ms | 95 % ms |",
-        "|---|---|---|",
-        row("bare one-row commit, WAL, synchronous=FULL", commits),
-        row("durable answer, padding off", answers),
-    ]
-    return "\n".join(lines) + f"\n\nRatio of medians **{ratio:.2f}×** (bar 2)."
+    return commits, answers
 
 
 def batch(table: NDArray[np.float64], folder: Path) -> str:
