@@ -12,13 +12,17 @@ from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST
 
 SLOW = """
-import sys
+import sys, time
 from isinglass.curate import curator
 from isinglass.curate.deadline import Deadline
 
+def wait(seconds):
+    open("waiting", "w").close()
+    time.sleep(seconds)
+
 class Slow(Deadline):
     def __init__(self):
-        super().__init__(600.0)
+        super().__init__(600.0, sleep=wait)
 
 curator.Deadline = Slow
 sys.argv = ["isinglass", *sys.argv[1:]]
@@ -54,7 +58,8 @@ def test_stopped_while_answers_wait_for_their_deadline_they_are_paid_for(run, nu
     )  # fmt: skip
     try:
         until = time.monotonic() + 120
-        while not answers() and time.monotonic() < until:
+        # Not as soon as the answers are written: an interrupt before the wait has to wait, too.
+        while not os.path.exists("waiting") and time.monotonic() < until:
             time.sleep(0.05)
         assert answers() == 3
         asked.send_signal(number)

@@ -26,7 +26,7 @@ from tests.curate.ledgers import (
 
 from isinglass.curate import store
 from isinglass.curate.database import SQLite
-from isinglass.curate.head import Note
+from isinglass.curate.head import Head, Note
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import LedgerError
 
@@ -386,3 +386,33 @@ def test_what_a_draw_forked_does_not_keep_the_note(tmp_path, monkeypatch):
             note.close()
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+def test_a_note_that_vanishes_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    head, note, link = Head(1, bytes(32)), Note(tmp_path / "head", bytes(32)), os.link
+    linked = []
+
+    def taken_away(source, target):
+        link(source, target)
+        linked.append(target)
+        if len(linked) < 3:
+            os.unlink(target)
+
+    monkeypatch.setattr(os, "link", taken_away)
+    assert note.hold(head) == [head]
+    other = Note(note.path, bytes(32))
+    monkeypatch.setattr(store, "PATIENCE", 0.05)
+    with pytest.raises(LedgerError, match="another process"):
+        other.hold()
+    note.close()
+    other.close()
+
+
+def test_a_note_that_cannot_be_kept_is_not_noted_unheld(tmp_path, monkeypatch):
+    with opened(str(tmp_path / "a.db")) as ledger:
+        the_note().unlink()
+        monkeypatch.setattr(os, "link", lambda source, target: None)
+        monkeypatch.setattr(store, "PATIENCE", 0.05)
+        monkeypatch.setattr(Note, "renew", never)
+        with pytest.raises(LedgerError, match=r"no head of .* is noted"):
+            ledger._keeper.note_anew()

@@ -75,6 +75,7 @@ def keyed(secret: bytes, data: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=8)
 def _begun(secret: bytes) -> hmac.HMAC:
+    """Kept as long as the process lives, or until eight other ledgers were used."""
     return hmac.new(secret, digestmod="sha256")
 
 

@@ -122,10 +122,9 @@ class Note:
                     if not self._follow():
                         return self._read()
                 except FileNotFoundError:
-                    if first is None:
+                    if first is None or time.monotonic() > until:
                         return None
                     self.make(first)
-                    first = None
                 except OSError as error:
                     self._held = False
                     if not isinstance(error, BlockingIOError):

@@ -95,8 +95,9 @@ class Keeper:
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
         kept, absent = False, isinstance(self.db, Nothing)
+        # Before anything can fail: a secret of an earlier transaction is in use.
+        self._added, self._new_secret = [], None
         try:
-            self._added, self._new_secret = [], None
             self._look(make=make)
             self.db.begin()
             books = self.books()
@@ -261,10 +262,10 @@ class Keeper:
                 return
             head = Head(books.seq, books.hash)
             heads = self.note.hold(head)
-            if heads:  # noted meanwhile, perhaps by a copy
-                self._refuse_without(heads, None)
-            else:
+            if heads == []:  # damaged, or another ledger's
                 self.note.renew(head)
+            else:  # noted just now, or meanwhile, perhaps by a copy
+                self._refuse_without(heads, self._doubt(heads))
             self._heads = set(heads or [head])
 
     def answers(self, rows: Sequence[Entry]) -> dict[bytes, int | None]:
