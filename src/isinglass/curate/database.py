@@ -59,14 +59,14 @@ class SQLite(Database):
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.name, self._path, self.empty = str(path), path, False
-        self._told = Told(self.name, self._why)
+        self._told = Told(f"the ledger {self.name}", self._why)
         with self._told:
             if create:
                 with contextlib.suppress(FileExistsError):
                     # SQLite gives the files beside this one its mode.
                     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                     self.made = True
-            self._file = self._identity()
+            self._file = store.identity(self.name)
             self._db = sqlite3.connect(
                 path, timeout=store.PATIENCE, isolation_level=None, check_same_thread=False
             )
@@ -100,10 +100,6 @@ class SQLite(Database):
                     for path in self._files():
                         path.unlink(missing_ok=True)
         self._db.close()
-
-    def _identity(self) -> tuple[int, int]:
-        found = os.stat(self.name)
-        return found.st_dev, found.st_ino
 
     def _pragma(self, name: str) -> Any:
         return self._db.execute(f"PRAGMA {name}").fetchone()[0]
@@ -152,7 +148,7 @@ class SQLite(Database):
         with self._told:
             self.rollback()  # of what an interrupt may have left
             self._db.execute("BEGIN IMMEDIATE")
-            if self._identity() != self._file:
+            if store.identity(self.name) != self._file:
                 self.rollback()
                 raise LedgerError(f"{self.name} was replaced while it was open; open it again")
 

@@ -12,7 +12,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from isinglass.curate import store
@@ -57,14 +56,14 @@ def kept(name: str, ending: str) -> Path:
 def new_secret(path: Path) -> bytes:
     """Draw a ledger's secret and write it, durably, before anything is sealed with it."""
     secret = secrets.token_bytes(32)
-    with _Told(path), _whole(path, secret) as new:
+    with _told(path), _whole(path, secret) as new:
         os.link(new, path)
     return secret
 
 
 def read_secret(path: Path) -> bytes:
     """The secret of a ledger that is in use."""
-    with _Told(path):
+    with _told(path):
         if not path.exists():
             raise LedgerError(
                 f"the ledger's secret is not at {path}; it was written where the ledger was first "
@@ -87,7 +86,7 @@ class Note:
 
     def __init__(self, path: Path, secret: bytes) -> None:
         self.path, self._name, self._secret = path, str(path), secret
-        self._told = _Told(path)
+        self._told = _told(path)
         self._handle: int | None = None
         self._identity = (0, 0)  # of the file that is open
         self._held = False
@@ -185,7 +184,7 @@ class Note:
     def _file(self) -> int:
         if self._handle is None:
             self._handle = os.open(self.path, os.O_RDWR)
-            self._identity = _identity(os.fstat(self._handle))
+            self._identity = store.identity(self._handle)
         return self._handle
 
     def _follow(self) -> bool:
@@ -193,7 +192,7 @@ class Note:
         if self._handle is None:
             return False
         try:
-            same = _identity(os.stat(self._name)) == self._identity
+            same = store.identity(self._name) == self._identity
         except FileNotFoundError:
             same = False
         if not same:
@@ -221,10 +220,6 @@ class Note:
     def _slot(self, head: Head) -> bytes:
         data = _SLOT.pack(_MARK, head.seq, head.hash)
         return data + keyed(self._secret, data)
-
-
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
 
 
 _NOTES: weakref.WeakSet[Note] = weakref.WeakSet()
@@ -259,19 +254,9 @@ def _whole(path: Path, data: bytes) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-class _Told:
-    """Turns the system's errors about a file into sentences."""
+def _told(path: Path) -> store.Told:
+    return store.Told(str(path), _why)
 
-    __slots__ = ("_path",)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if isinstance(error, OSError):
-            raise LedgerError(f"{self._path} cannot be used: {error.strerror}") from None
+def _why(error: BaseException) -> str | None:
+    return str(error.strerror) if isinstance(error, OSError) else None

@@ -27,7 +27,7 @@ class PostgreSQL(Database):
             ) from None
         self._psycopg, self._url, self._inside, self.empty = psycopg, url, False, False
         self.name = self._address(url)
-        self._told = Told(self.name, self._why)
+        self._told = Told(f"the ledger {self.name}", self._why)
         with self._told:
             self._open()
             try:

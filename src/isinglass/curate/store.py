@@ -39,9 +39,9 @@ _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY
 
 
 class Told:
-    """Turns a database's errors into sentences without its own words.
+    """Turns the errors of a database or a file into sentences without its own words.
 
-    Those words may quote a row, and a row holds an end user's record.
+    A database's words may quote a row, and a row holds an end user's record.
     """
 
     def __init__(self, name: str, why: Callable[[BaseException], str | None]) -> None:
@@ -54,7 +54,13 @@ class Told:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         if error is not None and (why := self._why(error)) is not None:
-            raise LedgerError(f"the ledger {self._name} cannot be used: {why}") from None
+            raise LedgerError(f"{self._name} cannot be used: {why}") from None
+
+
+def identity(file: str | int) -> tuple[int, int]:
+    """Which file a name or a descriptor stands for: another one may be put in its place."""
+    found = os.stat(file)
+    return found.st_dev, found.st_ino
 
 
 class Database(ABC):
