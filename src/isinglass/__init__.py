@@ -32,6 +32,7 @@ _HOMES = {
     "PopulationSample": "attack.knowledge",
     "PublicParameters": "attack.knowledge",
     "PublicTable": "attack.knowledge",
+    "RowOrder": "attack.knowledge",
     "StolenKey": "attack.knowledge",
     "KnownInputAttack": "attack.known_input",
     "LinkageAttack": "attack.linkage",
@@ -133,6 +134,7 @@ __all__ = [
     "ReleaseError",
     "Report",
     "Rotation",
+    "RowOrder",
     "SampleAttack",
     "Space",
     "SpectralAttack",
@@ -192,6 +194,7 @@ if TYPE_CHECKING:
         PopulationSample,
         PublicParameters,
         PublicTable,
+        RowOrder,
         StolenKey,
     )
     from isinglass.attack.known_input import KnownInputAttack

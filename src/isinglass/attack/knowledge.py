@@ -78,6 +78,16 @@ def _table(values: ArrayLike, name: str) -> Array:
     return table
 
 
+def _beside(values: ArrayLike | None, records: Array) -> Array | None:
+    """Kept columns of some records, one row for each of them."""
+    if values is None:
+        return None
+    kept = _table(values, "kept")
+    if len(kept) != len(records):
+        raise ValueError(f"kept must have a row for each of the {len(records)} records")
+    return kept
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics(Fact):
     """Facts about each column of the table, as a data sheet or a publication gives them."""
@@ -103,12 +113,17 @@ class ColumnStatistics(Fact):
 
 @dataclass(frozen=True, slots=True)
 class PopulationSample(Fact):
-    """Records like those of the table, but whose rows in the release are not known."""
+    """Records like those of the table, but whose rows in the release are not known.
+
+    `kept` are their values in the columns that left as they were, as in `KeptColumns`.
+    """
 
     records: Array = field(repr=False)
+    kept: Array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _table(self.records, "records"))
+        object.__setattr__(self, "kept", _beside(self.kept, self.records))
 
     def describe(self) -> str:
         return f"a sample of {len(self.records):,} records"
@@ -136,12 +151,17 @@ class KnownPairs(Fact):
 
 @dataclass(frozen=True, slots=True)
 class PublicTable(Fact):
-    """A public table that contains the records of the release, and which is whose is unknown."""
+    """A public table that contains the records of the release, and which is whose is unknown.
+
+    `kept` are their values in the columns that left as they were, as in `KeptColumns`.
+    """
 
     records: Array = field(repr=False)
+    kept: Array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _table(self.records, "records"))
+        object.__setattr__(self, "kept", _beside(self.kept, self.records))
 
     def describe(self) -> str:
         return f"a public table of {len(self.records):,} records"
@@ -176,16 +196,52 @@ class OtherReleases(Fact):
 
 @dataclass(frozen=True, slots=True)
 class KeptColumns(Fact):
-    """Columns that left as they were beside the release, as numbers, row for row."""
+    """Columns that left as they were beside the release, as numbers, row for row.
+
+    `categorical` marks the columns whose numbers are codes of categories, such as text; the same
+    value has the same code in the `kept` of a sample and of a public table.
+    """
 
     values: Array = field(repr=False)
+    categorical: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", _table(self.values, "values"))
+        marks = np.zeros(self.values.shape[1], dtype=bool)
+        if self.categorical is not None:
+            marks = np.asarray(self.categorical, dtype=bool)
+        if marks.shape != (self.values.shape[1],):
+            raise ValueError(
+                f"categorical must be one mark for each of the {self.values.shape[1]} columns, "
+                f"got shape {marks.shape}"
+            )
+        object.__setattr__(self, "categorical", marks)
+
+    @property
+    def is_category(self) -> NDArray[np.bool_]:
+        """For each column, whether its numbers are codes."""
+        assert self.categorical is not None
+        return self.categorical
 
     def describe(self) -> str:
         n = self.values.shape[1]
         return "1 kept column" if n == 1 else f"{n} kept columns"
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder(Fact):
+    """Where each released row stands in the file, which has the table's own order.
+
+    Rows of a log stand in the order of time, so that neighbors are alike.
+    """
+
+    positions: NDArray[np.intp] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positions", np.asarray(self.positions, dtype=np.intp))
+
+    def describe(self) -> str:
+        return "the order of the rows"
 
 
 @dataclass(frozen=True, slots=True)
