@@ -297,7 +297,8 @@ def test_few_pairs_may_be_assumed():
     found = ig.audit(TABLE, released, most_pairs=0, rows_correspond=True, random_state=0).findings
     assert all(a.n_pairs is None for a in found.attacks)
     assert any("nobody knows more than 0 pairs" in a for a in found.assumptions)
-    assert [s for s in found.skipped if s.name == "known_input" and not s.applicable]
+    # Somebody may know pairs all the same: what was assumed away is no comfort.
+    assert [s for s in found.skipped if s.name == "known_input" and s.applicable]
 
 
 def test_condensation_is_scored_by_nearest_record():
@@ -363,14 +364,25 @@ def test_the_promise_names_the_attackers(noise_report):
 def test_contract_of_the_json(noise_report):
     document = noise_report.to_contract()
     assert list(document) == [
-        "rows", "columns", "detection", "attacks", "privacy", "linkage", "verdict",
+        "rows", "columns", "detection", "attacks", "privacy", "linkage", "verdict", "attackers",
+        "risks",
     ]  # fmt: skip
     assert list(document["detection"]) == ["rate", "low", "high", "n_outliers"]
     assert list(document["attacks"][0]) == [
         "name", "knowledge", "success", "low", "high", "baseline", "control", "worst_column",
+        "gain",
     ]  # fmt: skip
     assert list(document["privacy"]) == ["minimum", "average"]
     assert list(document["linkage"]) == ["average", "worst_1pct"]
+    assert [a["name"] for a in document["attackers"]] == ["outsider", "acquainted", "insider"]
+    assert list(document["attackers"][0]) == [
+        "name", "assumes", "verdict", "gain", "low", "high", "r2", "linked", "membership",
+        "strongest",
+    ]  # fmt: skip
+    assert list(document["risks"]) == [
+        "singling_out", "linkability", "inference", "reidentification_mean",
+        "reidentification_max",
+    ]  # fmt: skip
 
 
 # Leaks that hide behind something.

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from isinglass.attack.fit import blocks
 from isinglass.attack.linkage import Linker
-from isinglass.auditing.plan import Scene
-from isinglass.auditing.policy import QUANTILES
+from isinglass.auditing.cast import SOUGHT
+from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.result import Linkage
+from isinglass.auditing.scene import Scene
 from isinglass.measure.randomization import (
     average_level,
     expected_randomization_level,
@@ -38,15 +39,56 @@ def linkage(scene: Scene, linker: Linker) -> Linkage | None:
     levels = _levels(linker, places, numbers)
     worst = np.lexsort((numbers, levels))[:_LISTED]
     random = levels[chosen]
-    return Linkage(
-        average=average_level(random),
-        worst_1pct=float(worst_level(random)),
-        expected=_expected(scene),
-        linked=float((random == 1).mean()),
+    return _summed_up(
+        random,
         n_public=len(scene.table),
+        expected=_expected(scene),
         worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
         by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
-        levels=tuple((q, float(worst_level(random, q))) for q in QUANTILES),
+    )
+
+
+def recognition(scene: Scene, linker: Linker) -> Linkage | None:
+    """Levels of the sample's records: how many released rows fit each as well as its own row.
+
+    Where the release was not attacked whole, rows that were left out count in proportion.
+    """
+    places = np.full(len(scene.table), -1)
+    places[scene.cast.attacked] = np.arange(len(scene.cast.attacked))
+    records = np.flatnonzero(places[scene.cast.sample] >= 0)[:SOUGHT]
+    if not len(records):
+        return None
+    own = places[scene.cast.sample[records]]
+    n_rows = len(linker.released)
+    better = np.zeros(len(records))
+    fit = linker.fit(np.arange(n_rows))
+    best = np.empty(len(records))
+    for block, fits in blocks(linker.fit(own)):
+        best[block] = fits[np.arange(len(fits)), records[block]]
+    slack = 1e-12 * np.abs(np.where(np.isfinite(best), best, 0.0))
+    for _, fits in blocks(fit):
+        better += (fits[:, records] >= best - slack).sum(axis=0)
+    # A record that is impossible even for its own row is as good as lost among all.
+    levels = np.where(np.isfinite(best), np.maximum(better, 1), n_rows)
+    scaled = 1 + (levels - 1) * (len(scene.released) / n_rows)
+    return _summed_up(np.rint(scaled).astype(np.int64), n_public=len(scene.released))
+
+
+def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
+    chances = 1.0 / levels
+    error = float(chances.std() / np.sqrt(len(chances)))
+    mean = float(chances.mean())
+    return Linkage(
+        average=average_level(levels),
+        worst_1pct=float(worst_level(levels)),
+        expected=about.pop("expected", None),
+        linked=float((levels == 1).mean()),
+        n_public=n_public,
+        levels=tuple((q, float(worst_level(levels, q))) for q in QUANTILES),
+        reidentification=mean,
+        reidentification_high=min(1.0, mean + 1.96 * error + 1.0 / len(chances)),
+        reidentification_max=float(chances.max()),
+        **about,
     )
 
 

@@ -14,16 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
-from isinglass.attack.knowledge import Fact, Knowledge, PublicParameters
+from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
 from isinglass.auditing.again import named
+from isinglass.auditing.attackers import (
+    INSIDER,
+    KEY_HOLDER,
+    attacker_results,
+    failed_with_knowledge,
+)
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
-from isinglass.auditing.link import linkage
+from isinglass.auditing.claims import contradiction
+from isinglass.auditing.link import linkage, recognition
 from isinglass.auditing.linker import KeepingLinkage
-from isinglass.auditing.plan import Scene, plan, plan_given
+from isinglass.auditing.plan import plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import Findings
+from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage
+from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import wilson
 from isinglass.auditing.subject import (
     numbers,
@@ -36,10 +44,10 @@ from isinglass.auditing.summary import (
     assumptions_of,
     attack_results,
     privacy_of,
+    unique_share,
     verbatim_share,
-    verdict_of,
 )
-from isinglass.auditing.trial import attack_all
+from isinglass.auditing.trial import Outcome, attack_all
 from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
 from isinglass.auditing.words import share
 from isinglass.detect.base import Detector
@@ -68,11 +76,13 @@ def audit(
     column_names: Sequence[str] | None = None,
     weights: ArrayLike | None = None,
     parameters: PublicParameters | None = None,
-    kept: ArrayLike | None = None,
+    kept: ArrayLike | KeptColumns | None = None,
+    table_kept: ArrayLike | None = None,
     other_releases: Sequence[ArrayLike] = (),
     other_parameters: Sequence[PublicParameters | None] = (),
     rows_correspond: bool | None = None,
     order_known: bool = True,
+    order_shows: bool = True,
     policy: Policy | None = None,
     settings: dict[str, Any] | None = None,
     random_state: int | None = None,
@@ -114,8 +124,10 @@ def audit(
         How much each column matters to its owner; a larger one asks for more privacy.
     parameters : PublicParameters, optional
         What is public about a release whose perturbation is not at hand.
-    kept : array, optional
+    kept : array or KeptColumns, optional
         Columns that left as they were; every attack gets them.
+    table_kept : array, optional
+        The same columns of the table, where the release's rows do not correspond to its own.
     other_releases : arrays
         Further releases of the same rows, for the attacks that combine them.
     other_parameters : PublicParameters or None for each of them, optional
@@ -123,6 +135,9 @@ def audit(
         Whether row i of the release is record i. Not said: guesses are scored both ways.
     order_known : bool
         False for a release in a secret order: attacks that need row numbers are then missing.
+    order_shows : bool
+        False where the file's rows were shuffled and are given here in the table's order: no
+        attacker sees which rows were neighbors.
     policy : Policy, optional
         Demands the report then answers line by line.
     random_state : int, optional
@@ -140,6 +155,13 @@ def audit(
         parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
     if not order_known:
         rows_correspond, most_pairs = False, 0
+    notes: list[str] = []
+    checked = parameters is not None and perturbation is None and rows_correspond is not False
+    false = contradiction(parameters, X, Z) if checked and parameters is not None else None
+    if false is not None:
+        # Whoever reads a false claim is led astray; attackers here do not believe it.
+        notes.append(f"{false}; the attacks were run as on a file that says nothing.")
+        parameters = None
     if parameters is not None:
         parameters = rule_computed(parameters, X)
     if rows_correspond is not False and len(X) != len(Z):
@@ -172,17 +194,20 @@ def audit(
         if given is None
         else all_rows(n_common, outliers)
     )
+    beside = _kept(kept, len(Z))
     scene = Scene(
         X,
         Z,
         cast,
         parameters,
-        None if kept is None else numbers(kept, "kept"),
+        beside,
+        _table_kept(beside, table_kept, rows_correspond, len(X)),
         tuple(numbers(other, "other_releases") for other in other_releases),
         perturbation if hasattr(perturbation, "_key") else None,
         rows_correspond,
         tuple(other_parameters),
         not order_known,
+        order_shows and order_known,
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
@@ -211,6 +236,7 @@ def audit(
             scene.kept,
             levels=scene.cast.levels,
             with_key=scene.key is not None,
+            order_shows=scene.order_shows,
         )
         again, _ = steps_for(drawn.scene, seed + number)
         trials.append(
@@ -220,15 +246,23 @@ def audit(
         )
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
-    linked = None
-    for outcome in trials[0]:
-        attack = outcome.step.attack
-        if isinstance(attack, KeepingLinkage) and attack.kept is not None:
-            linked = linkage(scene, attack.kept)
+    linked, recognized = _linked(scene, trials[0])
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
-    verbatim = verbatim_share(X, Z, rng)
+    verbatim, unique = verbatim_share(X, Z, rng), unique_share(scene)
+    shown: dict[str, Any] = {
+        "verbatim": verbatim, "recognition": recognized, "linkage": linked,
+    }  # fmt: skip
+    attackers = attacker_results(results, **shown)
+    verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
+    notes += _notes(scene, verbatim, subject.yard.varies)
+    if useless := failed_with_knowledge(results):
+        notes.append(
+            f"Attacks that did worse than a blind guess, though others with no more knowledge "
+            f"did better, or though they hold the key: {', '.join(useless)}. These attacks failed; "
+            "their figures are no comfort."
+        )
     findings = Findings(
         rows=len(Z),
         columns=X.shape[1],
@@ -239,9 +273,12 @@ def audit(
         skipped=(*skipped, *not_begun),
         privacy=privacy_of(results, weights, subject.yard),
         linkage=linked,
-        verdict=verdict_of(results, verbatim),
+        verdict=verdict,
         verbatim=verbatim,
-        notes=_notes(scene, verbatim, subject.yard.varies),
+        attackers=attackers,
+        recognition=recognized,
+        unique=unique,
+        notes=tuple(notes),
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
         settings={
             "version": isinglass.__version__,
@@ -263,7 +300,42 @@ def audit(
     return Report(findings)
 
 
-def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[str, ...]:
+def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
+    if kept is None or isinstance(kept, KeptColumns):
+        found = kept
+    else:
+        found = KeptColumns(numbers(kept, "kept"))
+    if found is not None and len(found.values) != n_rows:
+        raise AuditError(f"kept must have a row for each of the {n_rows:,} released rows")
+    return found
+
+
+def _table_kept(
+    kept: KeptColumns | None, given: ArrayLike | None, rows_correspond: bool | None, n_rows: int
+) -> Array | None:
+    """The kept columns of the table's own rows."""
+    if kept is None:
+        return None
+    if given is not None:
+        return numbers(given, "table_kept")
+    return kept.values if rows_correspond is not False and len(kept.values) == n_rows else None
+
+
+def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
+    """How well records of the public table, and of the sample, are linked to released rows."""
+    linked = recognized = None
+    for outcome in outcomes:
+        attack, attacker = outcome.step.attack, outcome.step.attacker
+        if not isinstance(attack, KeepingLinkage) or attack.kept is None:
+            continue
+        if attacker == INSIDER and outcome.step.few:
+            linked = linkage(scene, attack.kept)
+        elif attacker != KEY_HOLDER:
+            recognized = recognition(scene, attack.kept)
+    return linked, recognized
+
+
+def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str]:
     """What a reader must know beside the numbers."""
     notes = []
     if verbatim > 0:
@@ -297,4 +369,4 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[st
         notes.append(
             "Rows of the release do not correspond to records: nothing is said about detection."
         )
-    return tuple(notes)
+    return notes

@@ -19,7 +19,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
-from isinglass.auditing.plan import Scene, Step
+from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.score import (
     Score,
     Yardstick,
@@ -64,7 +64,12 @@ def attack_all(
         start = time.perf_counter()
         try:
             few = scene.cast.n_few if step.few else len(seen)
-            guess = _guess(step, seen[:few], truth[:few].shape)
+            if step.whole:
+                everything = np.asarray(scene.released, dtype=np.float64)
+                guess = _guess(step, everything, (len(everything), truth.shape[1]))
+                guess = guess[scene.cast.attacked]
+            else:
+                guess = _guess(step, seen[:few], truth[:few].shape)
         except IsinglassError as error:
             outcomes.append(Outcome(step, None, str(error), not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
@@ -185,7 +190,8 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     known[: step.n_known] = True
     pairs = step.knowledge.find(KnownPairs)
     if pairs is not None:
-        known[pairs.rows[pairs.rows < n]] = True
+        rows = np.isin(scene.cast.attacked[:n], pairs.rows) if step.whole else pairs.rows
+        known[rows if step.whole else rows[rows < n]] = True
     return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
 
 
