@@ -32,9 +32,9 @@ from isinglass.auditing.result import (
 OUTSIDER, ACQUAINTED, INSIDER, KEY_HOLDER = ATTACKERS
 ASSUMES = {
     OUTSIDER: "the release, all that its owner says about it, and statistics of each column",
-    ACQUAINTED: "besides, a sample of similar records and a few records recognized in the release",
-    INSIDER: "besides, the whole table as a public one and more records recognized",
-    KEY_HOLDER: "besides, the owner's key",
+    ACQUAINTED: "what an outsider has, a sample of similar records, a few recognized records",
+    INSIDER: "what the acquainted has, the whole table as a public one, more recognized records",
+    KEY_HOLDER: "what an insider has, and the owner's key",
 }
 #: So many recognized records are still a few, whatever the number of columns.
 FEW_PAIRS = 60

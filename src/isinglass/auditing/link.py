@@ -88,6 +88,7 @@ def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
         reidentification=mean,
         reidentification_high=min(1.0, mean + 1.96 * error + 1.0 / len(chances)),
         reidentification_max=float(chances.max()),
+        n_records=len(levels),
         **about,
     )
 

@@ -29,6 +29,13 @@ class ColumnResult:
     baseline: float  # the same for the best constant
     error: float  # deviation of guess - truth, over the column's range
     r2: float  # share of the column's variance explained; 0 for the mean, below 0 for worse
+    #: The largest of the three readings, as the share of what a blind guess leaves.
+    gain: float = 0.0
+
+    @property
+    def no_room(self) -> bool:
+        """A few far values stretch the range so that any constant is within 10 % of it."""
+        return self.baseline > 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,7 @@ class Linkage:
     reidentification: float = 0.0
     reidentification_high: float = 0.0
     reidentification_max: float = 0.0
+    n_records: int = 0  # whose levels these are
 
     @property
     def gain(self) -> float:

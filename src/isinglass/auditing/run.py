@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,7 @@ def audit(
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
         settings={
             "version": isinglass.__version__,
+            "date": date.today().isoformat(),
             "random_state": seed,
             "n_trials": 1 + n_drawn,
             "most_pairs": most_pairs,

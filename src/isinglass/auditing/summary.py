@@ -77,7 +77,7 @@ def _result(
     columns = tuple(
         ColumnResult(
             names[j], float(score.success[i]), float(score.baseline[i]), float(score.error[i]),
-            float(score.r2[i]),
+            float(score.r2[i]), float(gains[i]),
         )
         for i, j in enumerate(varying)
     )  # fmt: skip

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from isinglass.auditing.made_from import KeyFacts
     from isinglass.auditing.report import Report
-    from isinglass.auditing.result import AttackResult
+    from isinglass.auditing.result import AttackResult, Findings
     from isinglass.perturb.base import Perturbation
 
 
@@ -181,7 +181,11 @@ def _show(report: Report) -> None:
     found = report.findings
     typer.echo(words.detection_sentence(found))
     typer.echo(words.attack_sentence(found))
+    for sentence in (words.decisive_sentence(found), words.limited_sentence(found)):
+        if sentence:
+            typer.echo(sentence)
     typer.echo("")
+    _show_attackers(found)
     done = words.order(found.attacks)
     public = PublicParameters(found.method).describe()
     if done and all(public in a.knowledge for a in done):
@@ -204,6 +208,28 @@ def _show(report: Report) -> None:
     if found.policy:
         met = sum(line.met for line in found.policy)
         typer.echo(f"policy     {met} of {len(found.policy)} demands met")
+
+
+def _show_attackers(found: Findings) -> None:
+    """A line for each named attacker, then the risks of the strongest without the key."""
+    from isinglass.auditing import words
+
+    for a in found.attackers:
+        gain = f"gain {words.share(a.gain)} ({words.interval(a.low, a.high)})"
+        typer.echo(f"{words.name_of(a.name).ljust(11)}{a.verdict}, {gain}: has {a.assumes}")
+    if found.attackers:
+        risks = found.risks()
+        named = (
+            ("singling out", risks.singling_out),
+            ("linkability", risks.linkability),
+            ("inference", risks.inference),
+        )
+        told = ", ".join(
+            f"{name} {'not measured' if value is None else words.share(value)}"
+            for name, value in named
+        )
+        typer.echo(f"risks      {told}")
+        typer.echo("")
 
 
 def _show_attacks(attacks: list[AttackResult], common: str) -> None:
@@ -231,7 +257,10 @@ def _show_attacks(attacks: list[AttackResult], common: str) -> None:
         for line, a in zip(lines, attacks, strict=True):
             if a.with_key:
                 show(line)
-    typer.echo("gain: taken of what a blind guess leaves, by the reading that shows most")
+    typer.echo(
+        "gain: how far the attacker gets from a blind guess (0 %) to the exact values (100 %), "
+        "by the worst of three measures"
+    )
     if any(a.no_better_than_baseline for a in attacks):
         typer.echo(
             "* success is no better than its baseline; a gain beside it is in other readings"
