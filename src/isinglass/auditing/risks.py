@@ -47,7 +47,7 @@ def inference(findings: Findings, attacker: str) -> Risk:
     if not done:
         return Risk("inference", None)
     best = max(done, key=lambda a: max(a.gain, a.worst_gain))
-    value = max(best.gain, best.worst_gain)
+    value = min(1.0, max(best.gain, best.worst_gain))
     low, high = wilson(value, max(best.n_records, 1))
     return Risk("inference", value, low, max(high, *(a.gain_high for a in done)))
 

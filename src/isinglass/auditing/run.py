@@ -290,6 +290,7 @@ def audit(
             "detector": repr(subject.detector),
             "rows_correspond": rows_correspond,
             "order_known": order_known,
+            "order_shows": order_shows,
             "given": arguments,
             **(settings or {}),
         },
