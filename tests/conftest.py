@@ -11,6 +11,32 @@ from hypothesis import settings
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
+# Files that take long begin, so that both processes end together. The first compiles the kernels,
+# which are kept on disk, while the second process is busy with what needs none of them.
+LONGEST = (
+    "detect/test_distance.py",
+    "reproduce/test_reproduce_multiparty.py",
+    "cli/test_cli_release.py",
+    "reproduce/test_reproduce_rotation.py",
+    "curate/test_curate_faults.py",
+    "test_docs.py",
+    "cli/test_cli_other.py",
+    "reproduce/test_reproduce_randomization.py",
+    "reproduce/test_reproduce_distortion.py",
+    "detect/test_memory.py",
+    "auditing/test_auditing_tune.py",
+    "auditing/test_auditing_run.py",
+    "table/test_table_read.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; within a file, the order that it has."""
+    here = Path(__file__).parent
+    turn = {here / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turn.get(item.path, len(turn)))
+
 
 @pytest.fixture(autouse=True)
 def _own_register(tmp_path_factory, monkeypatch):

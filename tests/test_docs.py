@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import typer
 import isinglass
 from isinglass import cli, datasets, theory
 from isinglass.cli.methods import METHODS
+from tests.cli.commands import inside
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -167,7 +169,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_console(block: str) -> int:
+def script(*words: str) -> subprocess.CompletedProcess[str]:
+    """The installed command, as typed."""
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("isinglass")), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_console(block: str, run: Callable[..., subprocess.CompletedProcess[str]]) -> int:
     """Run a block's isinglass lines; the lines under each must be in what it prints."""
     ran = 0
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -175,12 +187,7 @@ def run_console(block: str) -> int:
         words = shlex.split(line)
         if words[0] != "isinglass" or words[1] == "demo":
             continue
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("isinglass")), *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(*words[1:])
         assert done.returncode == 0, f"$ {line}\n{done.stderr}"
         printed = (done.stdout + done.stderr).splitlines()
         assert [s for s in shown if s not in printed] == [], f"$ {line}\n" + "\n".join(printed)
@@ -198,7 +205,7 @@ def test_what_a_page_shows_runs(page, folder):
     ran = 0
     for number, (kind, block) in enumerate(blocks_of(page), start=1):
         if kind == "console":
-            ran += run_console(block)
+            ran += run_console(block, script if page.name == "README.md" else inside)
         elif kind == "python":
             code = compile(block, f"{name_of(page)}, block {number}", "exec")
             exec(code, names)  # noqa: S102

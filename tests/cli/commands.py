@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from isinglass import cli
+from isinglass.errors import PrivacyWarning
 
 ISINGLASS = [sys.executable, "-c", "from isinglass.cli import main; main()"]
 
@@ -34,7 +35,7 @@ def inside(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedP
         patch.setattr(sys, "argv", line)
         patch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
         with (
-            warnings.catch_warnings(),  # each command says again what an earlier one said
+            warnings.catch_warnings(action="always", category=PrivacyWarning),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             pytest.raises(SystemExit) as end,
