@@ -152,10 +152,11 @@ def test_decisions_are_short():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(page, tmp_path, monkeypatch):
     """What the pages take for granted: two tables, public bounds, a passphrase."""
     monkeypatch.chdir(tmp_path)
-    for name, n_rows, seed in (("flights.csv", 2000, 1), ("december.csv", 500, 2)):
+    rows = 400 if page.name == "tune.md" else 2000  # dozens of audits, each of the whole table
+    for name, n_rows, seed in (("flights.csv", rows, 1), ("december.csv", 500, 2)):
         made = datasets.flights(n_rows, n_features=SENSORS, random_state=seed)
         with open(name, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
