@@ -11,30 +11,36 @@ from hypothesis import settings
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
-# Files that take long begin, so that both processes end together. The first compiles the kernels,
-# which are kept on disk, while the second process is busy with what needs none of them.
-LONGEST = (
+# The first file compiles the kernels, which are kept on disk, while the second process is busy with
+# what needs none of them. Then the files that take long, so that both processes end together.
+ORDER = (
     "detect/test_distance.py",
-    "reproduce/test_reproduce_multiparty.py",
     "cli/test_cli_release.py",
     "reproduce/test_reproduce_rotation.py",
+    "perturb/test_contract.py",
+    "perturb/test_distortion.py",
+    "table/test_table_read.py",
     "curate/test_curate_faults.py",
     "test_docs.py",
     "cli/test_cli_other.py",
+    "detect/test_memory.py",
+    "reproduce/test_reproduce_multiparty.py",
     "reproduce/test_reproduce_randomization.py",
     "reproduce/test_reproduce_distortion.py",
-    "detect/test_memory.py",
-    "auditing/test_auditing_tune.py",
     "auditing/test_auditing_run.py",
-    "table/test_table_read.py",
+    "reproduce/test_reproduce_sensitive.py",
+    "auditing/test_auditing_files.py",
+    "kernels/test_ball.py",
+    "cli/test_cli_audit.py",
+    "cli/test_cli_stopped.py",
 )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; within a file, the order that it has."""
+    """The files above first; within a file, the order that it has."""
     here = Path(__file__).parent
-    turn = {here / name: number for number, name in enumerate(LONGEST)}
+    turn = {here / name: number for number, name in enumerate(ORDER)}
     items.sort(key=lambda item: turn.get(item.path, len(turn)))
 
 

@@ -265,11 +265,16 @@ def test_stopping_half_way_leaves_nothing(number, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_outright_the_target_is_whole_or_absent(tmp_path):
+@pytest.mark.parametrize(
+    "waits",
+    [(120.0, 0.0, 0.1), pytest.param((120.0, 0.0, 0.05, 0.15, 0.3), marks=pytest.mark.matrix)],
+    ids=len,
+)
+def test_killed_outright_the_target_is_whole_or_absent(tmp_path, waits):
     table = {f"c{i}": RNG.random(300_000, dtype=np.float32) for i in range(10)}
     pq.write_table(pa.table(table), tmp_path / "t.parquet", use_dictionary=False)
     found = 0
-    for wait in (120.0, 0.0, 0.05, 0.15, 0.3):
+    for wait in waits:
         for left in tmp_path.glob(".out.*.tmp"):
             left.unlink()
         process = subprocess.Popen(

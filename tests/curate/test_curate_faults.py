@@ -21,7 +21,6 @@ from isinglass.curate.database import connect
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
-
 MORE = pytest.mark.matrix
 
 
