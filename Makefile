@@ -88,7 +88,8 @@ check: style postgresql
 check-all: SHELL := bash
 check-all: .SHELLFLAGS := -o pipefail -c
 check-all: lint postgresql
-	@{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$(git diff --quiet HEAD || echo ' and changes')"; \
+	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
+	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	$(PYTEST) --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
 
 bench: $(VENV)/.bench

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+_HOMES = itertools.count()
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
@@ -47,7 +50,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _own_register(tmp_path_factory, monkeypatch):
     """Every test has an owner's home of its own, so none meets another's releases."""
-    monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path_factory.mktemp("home")))
+    # Counted here: pytest would look through all folders of all tests for a number that is free.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
+    home.mkdir(parents=True)
+    monkeypatch.setenv("ISINGLASS_HOME", str(home))
 
 
 @pytest.fixture(scope="session")
