@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import typer
 import isinglass
 from isinglass import cli, datasets, theory
 from isinglass.cli.methods import METHODS
+from tests.cli.commands import inside
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -150,10 +152,11 @@ def test_decisions_are_short():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(page, tmp_path, monkeypatch):
     """What the pages take for granted: two tables, public bounds, a passphrase."""
     monkeypatch.chdir(tmp_path)
-    for name, n_rows, seed in (("flights.csv", 2000, 1), ("december.csv", 500, 2)):
+    rows = 400 if page.name == "tune.md" else 2000  # dozens of audits, each of the whole table
+    for name, n_rows, seed in (("flights.csv", rows, 1), ("december.csv", 500, 2)):
         made = datasets.flights(n_rows, n_features=SENSORS, random_state=seed)
         with open(name, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -167,7 +170,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_console(block: str) -> int:
+def script(*words: str) -> subprocess.CompletedProcess[str]:
+    """The installed command, as typed."""
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("isinglass")), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_console(block: str, run: Callable[..., subprocess.CompletedProcess[str]]) -> int:
     """Run a block's isinglass lines; the lines under each must be in what it prints."""
     ran = 0
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -175,12 +188,7 @@ def run_console(block: str) -> int:
         words = shlex.split(line)
         if words[0] != "isinglass" or words[1] == "demo":
             continue
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("isinglass")), *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(*words[1:])
         assert done.returncode == 0, f"$ {line}\n{done.stderr}"
         printed = (done.stdout + done.stderr).splitlines()
         assert [s for s in shown if s not in printed] == [], f"$ {line}\n" + "\n".join(printed)
@@ -198,7 +206,7 @@ def test_what_a_page_shows_runs(page, folder):
     ran = 0
     for number, (kind, block) in enumerate(blocks_of(page), start=1):
         if kind == "console":
-            ran += run_console(block)
+            ran += run_console(block, script if page.name == "README.md" else inside)
         elif kind == "python":
             code = compile(block, f"{name_of(page)}, block {number}", "exec")
             exec(code, names)  # noqa: S102

@@ -21,15 +21,18 @@ from isinglass.curate.database import connect
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
+MORE = pytest.mark.matrix
 
-def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
-    # Twenty on each database; `make soak` kills more often.
+
+@pytest.mark.parametrize(("n", "kills"), [(5, 8), pytest.param(8, 20, marks=MORE)])
+def test_kills_leave_every_answer_paid_for(where, tmp_path, n, kills):
+    # On each database; `make soak` kills more often.
     (tmp_path / "logs").mkdir()
-    askers = Askers(where, tmp_path / "logs", seed=1)
+    askers = Askers(where, tmp_path / "logs", seed=1, n=n)
     try:
         askers.wait(50)
-        for kill in range(20):
-            askers.kill_one(replace=kill < 12, wait=0.1)
+        for kill in range(kills):
+            askers.kill_one(replace=kill < kills - n, wait=0.1)
             askers.check()
     finally:
         askers.stop()
@@ -38,12 +41,12 @@ def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
     assert counts["received"] >= 50
 
 
-def test_eight_processes_race_for_what_is_left_and_one_wins(where, tmp_path):
-    places = 1000
+@pytest.mark.parametrize(("n", "places"), [(4, 300), pytest.param(8, 1000, marks=MORE)])
+def test_processes_race_for_what_is_left_and_one_wins(where, tmp_path, n, places):
     with opened(where, ASKED) as ledger:
         ledger.answer([query(3.0 * i, CAP - 3, r=RADIUS) for i in range(places)], yes)
     context = multiprocessing.get_context("spawn")
-    barrier, outs = context.Barrier(8), [tmp_path / f"{number}.json" for number in range(8)]
+    barrier, outs = context.Barrier(n), [tmp_path / f"{number}.json" for number in range(n)]
     processes = [
         context.Process(target=race, args=(where, barrier, places, number, out), daemon=True)
         for number, out in enumerate(outs)
@@ -53,7 +56,7 @@ def test_eight_processes_race_for_what_is_left_and_one_wins(where, tmp_path):
     try:
         for process in processes:
             process.join(timeout=300)
-        assert [process.exitcode for process in processes] == [0] * 8
+        assert [process.exitcode for process in processes] == [0] * n
     finally:
         for process in processes:
             process.kill()
