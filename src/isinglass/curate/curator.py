@@ -210,11 +210,14 @@ class Curator:
             found = self.question.look(self._neighbours, chosen, mechanism.cap).tolist()
             return [mechanism.answer(*counts, draw=self._random) for counts in found]
 
-        with self._deadline.kept(len(queries)) if self._deadline else nullcontext():
+        with self._deadline.kept(len(queries)) if self._deadline else nullcontext() as leaving:
             answered = self.ledger.answer(
                 queries, draw, user=user, key=key, fresh=fresh, agreement=self._agreement
             )
         promise = self._guarantee(mechanism)  # by the terms that were read under the lock
+        if leaving is not None and leaving.late:
+            # Whoever asked saw that it was late: saying so tells nothing more.
+            promise = replace(promise, timing_covered=False)
         answers = [
             Answer(
                 a.anomalous, each / MICRO, a.spent / MICRO, a.left / MICRO, a.left // each, promise
