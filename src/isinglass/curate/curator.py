@@ -75,7 +75,8 @@ class Curator:
         Of mode "sparse": count the record asked about as one more.
     space : Space or None
         Columns, scaling, projection and distance, declared in advance. Or instead of it `bounds`,
-        `metric`, `p` and `weights`, as `Space.declare` takes them.
+        `metric`, `p` and `weights`, as `Space.declare` takes them. One that was planned on this
+        table, or on records of it, is refused here, to the owner and before anything is asked.
     columns : sequence of str or None
         Names for the columns of an array; of a frame or a file, those to use, in this order.
     records_per_person : int or None

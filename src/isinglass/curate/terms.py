@@ -140,6 +140,7 @@ def table_in_space(
             names, bounds=bounds, metric=metric or "euclidean", p=p, weights=weights
         )
     refuse_holes(found.rows, space.columns, "table", TableError)
+    space.refuse_planned_on(found.rows)
     try:
         return space.places(np.ascontiguousarray(found.rows)), space
     except ValueError as error:
