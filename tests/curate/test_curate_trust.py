@@ -68,7 +68,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize(
-    ("mode", "pad"), [*((mode, False) for mode in MODES), ("sparse", Deadline(1e-4, 1e-6))]
+    ("mode", "pad"), [*((mode, False) for mode in MODES), ("sparse", Deadline(1e-6, 1e-9))]
 )
 def test_all_other_fields_follow_from_queries_and_settings(folder, mode, pad):
     asks = [

@@ -146,7 +146,7 @@ def plan(
     if out is not None:
         found.save(out)
     if space is not None:
-        declared.save(space)
+        declared.noting(X).save(space)
     if as_json:
         show.print_json(found.to_json())
         return

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from isinglass.curate.answer import Answer, Price
 from isinglass.curate.batch import Price as Priced
+from isinglass.curate.compiler import CompiledMechanism
 from isinglass.curate.deadline import Deadline
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
@@ -64,16 +65,18 @@ class Curator:
         The most that is ever spent at one place, in epsilon. None: as the ledger's contract says.
     ledger : Ledger, path or URL
         Where spends are kept; a path is created on first use. There is no default.
-    mode : {"sparse", "sensitive", "dp"} or Question, default="sparse"
+    mode : {"sparse", "sensitive", "dp"}, Question or mechanism, default="sparse"
         The question: is the place sparse; or is the record present and an anomaly, with
-        sensitive or with differential privacy. A `Question` brings its own `beta` and `r`.
+        sensitive or with differential privacy. A `Question` brings its own `beta` and `r`. What
+        `compile_mechanism` made brings its price too, the only `epsilon` to ask at.
     k : int, default=1
         Of mode "sensitive".
     count_query : bool, default=True
         Of mode "sparse": count the record asked about as one more.
     space : Space or None
         Columns, scaling, projection and distance, declared in advance. Or instead of it `bounds`,
-        `metric`, `p` and `weights`, as `Space.declare` takes them.
+        `metric`, `p` and `weights`, as `Space.declare` takes them. One that was planned on this
+        table, or on records of it, is refused here, to the owner and before anything is asked.
     columns : sequence of str or None
         Names for the columns of an array; of a frame or a file, those to use, in this order.
     records_per_person : int or None
@@ -112,7 +115,7 @@ class Curator:
         budget: Any = None,
         ledger: Ledger | str | Path | None = None,
         *,
-        mode: str | Question = "sparse",
+        mode: str | Question | CompiledMechanism = "sparse",
         k: int = 1,
         count_query: bool = True,
         space: Space | None = None,
@@ -134,6 +137,7 @@ class Curator:
                 "ledger is missing: whoever spends is handed the ledger they spend from"
             )
         self.question = question_for(mode, beta, r, k, count_query)
+        self._compiled = mode if isinstance(mode, CompiledMechanism) else None
         cap = None if budget is None else micro(budget, "budget")
         user_cap = None if user_budget is None else micro(user_budget, "user_budget")
         places, self.space = table_in_space(
@@ -175,7 +179,7 @@ class Curator:
 
         Looks at the origin, whose counts are thrown away, and whose price is not paid.
         """
-        mechanism = bounded_mechanism(self.question, "0.000001")
+        mechanism = self._compiled or bounded_mechanism(self.question, "0.000001")
         for n in (1, 32):
             origin = np.zeros((n, self.space.width))
             self._neighbours.within(origin, 1.0, 1)
@@ -210,11 +214,14 @@ class Curator:
             found = self.question.look(self._neighbours, chosen, mechanism.cap).tolist()
             return [mechanism.answer(*counts, draw=self._random) for counts in found]
 
-        with self._deadline.kept(len(queries)) if self._deadline else nullcontext():
+        with self._deadline.kept(len(queries)) if self._deadline else nullcontext() as leaving:
             answered = self.ledger.answer(
                 queries, draw, user=user, key=key, fresh=fresh, agreement=self._agreement
             )
         promise = self._guarantee(mechanism)  # by the terms that were read under the lock
+        if leaving is not None and leaving.late:
+            # Whoever asked saw that it was late: saying so tells nothing more.
+            promise = replace(promise, timing_covered=False)
         answers = [
             Answer(
                 a.anomalous, each / MICRO, a.spent / MICRO, a.left / MICRO, a.left // each, promise
@@ -277,6 +284,13 @@ class Curator:
 
     def _mechanism(self, epsilon: Any) -> Mechanism:
         """The question at a price; prices are few, and each mechanism takes a moment to make."""
+        if self._compiled is not None:
+            if micro(epsilon) != self._compiled.micro:
+                price = text(self._compiled.micro)
+                raise ValueError(
+                    f"epsilon must be {price}, the mechanism's own price, got {epsilon}"
+                )
+            return self._compiled
         # By its text: equal numbers of different kinds may be read as different decimals.
         written = f"{type(epsilon).__name__} {epsilon}"
         if written not in self._mechanisms:
