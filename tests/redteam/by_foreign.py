@@ -101,9 +101,9 @@ def members_of_means(k: Known) -> np.ndarray:
 
 def up_to_sign(k: Known) -> np.ndarray:
     """A random sign a row: the record and its opposite are the only two candidates."""
-    X, tree = k.values("public") / k.sd, cKDTree(k.values("public") / k.sd)
+    tree = cKDTree(k.values("public") / k.sd)
     plus, minus = tree.query(k.Z / k.sd), tree.query(-k.Z / k.sd)
-    return np.where(plus[0] <= minus[0], plus[1], minus[1]) % len(X)
+    return np.where(plus[0] <= minus[0], plus[1], minus[1])
 
 
 def up_to_factor(k: Known) -> np.ndarray:
@@ -111,7 +111,7 @@ def up_to_factor(k: Known) -> np.ndarray:
     X, Z = k.values("public") / k.sd, k.Z / k.sd
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     Z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    return nearest(np.vstack([Z]), X)
+    return nearest(Z, X)
 
 
 def size_from_direction(k: Known) -> np.ndarray:
@@ -125,4 +125,5 @@ def size_from_direction(k: Known) -> np.ndarray:
 
 
 def exact_rows(k: Known) -> np.ndarray:
+    """The nearest public record; an exact copy is at distance 0."""
     return nearest(k.Z / k.sd, k.values("public") / k.sd)

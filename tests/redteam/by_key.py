@@ -7,6 +7,7 @@ import json
 import numpy as np
 from safetensors import safe_open
 
+import isinglass as ig
 from tests.redteam.harness import Known, with_one
 
 FUNCTIONS = {
@@ -49,3 +50,17 @@ def invert_whole_map(k: Known) -> np.ndarray:
         won = error < least[todo]
         best[todo[won]], least[todo[won]] = U[won], error[won]
     return (best + 0.5) * wide + low
+
+
+def subtract_noise(k: Known) -> np.ndarray:
+    """Noise added by row number: perturb zeros with the key, and subtract."""
+    return k.Z - ig.load_key(k.key).transform_rows(np.zeros_like(k.Z), 0)
+
+
+def read_off_affine_map(k: Known) -> np.ndarray:
+    """An affine map: what the key does to d + 1 records says all; marginals fill the rest."""
+    veil, d = ig.load_key(k.key), len(k.mean)
+    base = veil.transform(k.mean[None])
+    M = (veil.transform(k.mean + np.diag(k.sd) / 10) - base) * 10  # rows: one deviation each
+    seen = M.T @ M + 1e-12 * np.trace(M.T @ M) * np.eye(M.shape[1])
+    return k.mean + k.sd * ((k.Z - base) @ np.linalg.solve(seen, M.T)).reshape(-1, d)

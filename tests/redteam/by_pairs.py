@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import block_diag, null_space
 from scipy.optimize import minimize
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -14,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from tests.redteam.harness import Known, nearest, with_one
+from tests.redteam.harness import Known, nearest, one_to_one, with_one
 
 
 def _unit(k: Known, of: str) -> np.ndarray:
@@ -31,17 +33,19 @@ def _forward(k: Known, features) -> np.ndarray:
 
 
 def forward_affine(k: Known) -> np.ndarray:
+    """Release = affine in the record, fitted on pairs; public records matched by residual."""
     return _forward(k, with_one)
 
 
 def forward_quadratic(k: Known) -> np.ndarray:
+    """Release = quadratic in the record, fitted on pairs; public records matched by residual."""
     return _forward(k, PolynomialFeatures(2).fit_transform)
 
 
 def forward_double_logistic(k: Known) -> np.ndarray:
     """Multiparty: z is linear in a public function of the record, so d pairs are enough."""
-    curve = k.facts["parameters"].get("curvature") or 2.81242909
-    return _forward(k, lambda U: with_one(1 - np.exp(-curve * U**2)))
+    b = k.facts["parameters"]["curvature"] or 2.81242909
+    return _forward(k, lambda U: with_one(1 - np.exp(-b * U**2)))
 
 
 def forward_kernel(k: Known) -> np.ndarray:
@@ -56,6 +60,7 @@ def forward_kernel(k: Known) -> np.ndarray:
 
 
 def backward_affine(k: Known) -> np.ndarray:
+    """Record = affine in the release, fitted on pairs."""
     back, *_ = np.linalg.lstsq(with_one(k.Z[k.rows]), k.values("records"), rcond=None)
     return with_one(k.Z) @ back
 
@@ -78,10 +83,52 @@ def backward_best(k: Known) -> np.ndarray:
     return mean + sd * np.column_stack([guesses[b][:, j] for j, b in enumerate(best)])
 
 
+def forward_then_likeliest(k: Known) -> np.ndarray:
+    """Pairs give the map, a sample the covariance: the likeliest record for what was released."""
+    bend, straighten = _curve(k)
+    records, clean = (
+        bend(k.values("records")),
+        bend(np.vstack([k.values("sample"), k.values("records")])),
+    )
+    mean, C = clean.mean(axis=0), np.cov(clean.T)
+    A = with_one(records - mean)
+    P, *_ = np.linalg.lstsq(A, k.Z[k.rows], rcond=None)
+    seen = P[:-1].T @ C @ P[:-1]
+    noise = (k.Z[k.rows] - A @ P).var(axis=0) * len(A) / max(len(A) - A.shape[1], 1)
+    more = k.Z.var(axis=0) - np.diag(seen)  # a column that is constant among the pairs shows here
+    noise = np.where(more > 3 * noise + 0.15 * k.Z.var(axis=0), more, noise) + 1e-12 * np.diag(seen)
+    return straighten(mean + (k.Z - P[-1]) @ np.linalg.solve(seen + np.diag(noise), P[:-1].T @ C))
+
+
+def _curve(k: Known):
+    """Multiparty bends every column by a public function first; others do not."""
+    if "curvature" not in k.facts.get("parameters", {}):
+        return (lambda X: X), (lambda X: X)
+    b, wide = k.facts["parameters"]["curvature"] or 2.81242909, k.high - k.low
+    return (
+        lambda X: 1 - np.exp(-b * ((X - k.low) / wide) ** 2),
+        lambda Y: k.low + wide * np.sqrt(-np.log1p(-np.clip(Y, 0, 0.94)) / b),
+    )
+
+
+def forward_affine_once(k: Known) -> np.ndarray:
+    """The same as forward_affine, but no record is given to two rows."""
+    weights, *_ = np.linalg.lstsq(with_one(_unit(k, "records")), k.Z[k.rows], rcond=None)
+    return one_to_one(cdist(k.Z, with_one(_unit(k, "public")) @ weights, "sqeuclidean"))
+
+
 def backward_boosting(k: Known) -> np.ndarray:
+    """Boosted trees from the release to each column."""
     model = HistGradientBoostingRegressor(min_samples_leaf=5, random_state=0)
     X = k.values("records")
     return np.column_stack([model.fit(k.Z[k.rows], column).predict(k.Z) for column in X.T])
+
+
+def nearest_known(k: Known) -> np.ndarray:
+    """The mean of the recognized records whose released rows look most alike."""
+    scale = k.Z.std(axis=0) + 1e-12
+    near = cKDTree(k.Z[k.rows] / scale).query(k.Z / scale, k=5)[1]
+    return k.values("records")[near].mean(axis=1)
 
 
 def backward_link(k: Known) -> np.ndarray:
@@ -94,6 +141,8 @@ def unit_pursuit(k: Known) -> np.ndarray:
     U, V, d = with_one(_unit(k, "records") - 0.5), with_one(k.Z[k.rows]), len(k.hidden)
     every, _ = np.linalg.qr(V)
     length = k.facts["parameters"]["slope"] * np.sqrt(d)  # of each unit; all are orthogonal
+    if k.facts["parameters"]["activation"] == "logistic":
+        length /= 2  # 1 / (1 + exp(-v)) is a tanh of v / 2
     W, Q = np.zeros((0, d + 1)), np.zeros((V.shape[1], 0))
     for start in range(500):
         free = null_space(W[:, :-1]) if len(W) else np.eye(d)  # where the next unit points

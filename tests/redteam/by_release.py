@@ -7,11 +7,17 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter1d
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from scipy.stats import norm
+from sklearn.decomposition import FastICA
 
-from tests.redteam.harness import Known, nearest
+from isinglass import PublicMatrix
+from tests.redteam.harness import Known, nearest, one_to_one, with_one
 
 
 def release_as_it_is(k: Known) -> np.ndarray:
+    """What was released is the guess."""
     return k.Z
 
 
@@ -103,14 +109,20 @@ def _kriged(k: Known, X: np.ndarray, trend: np.ndarray) -> tuple[np.ndarray, np.
     return guess, without
 
 
-def filter_with_covariance(k: Known, C: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def _filtered(k: Known, C: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return k.mean + (k.Z - k.mean) @ np.linalg.solve(C + np.diag(noise), C)
+
+
+def wiener_of_sample(k: Known) -> np.ndarray:
+    """The same with the covariance of a clean sample."""
+    clean = np.vstack([k.values("sample"), k.values("records")])
+    return _filtered(k, np.cov(clean.T), _noise(k))
 
 
 def wiener_of_release(k: Known) -> np.ndarray:
     """Added noise: the release's covariance less the noise's is the table's; filter with it."""
     values, axes = np.linalg.eigh(np.cov(k.Z.T) - np.diag(_noise(k)))
-    return filter_with_covariance(k, (axes * np.maximum(values, 0)) @ axes.T, _noise(k))
+    return _filtered(k, (axes * np.maximum(values, 0)) @ axes.T, _noise(k))
 
 
 def posterior_mean(k: Known) -> np.ndarray:
@@ -125,3 +137,70 @@ def posterior_mean(k: Known) -> np.ndarray:
 def nearest_record(k: Known) -> np.ndarray:
     """The public record that the noise has to move least."""
     return nearest(k.Z / k.sd, k.values("public") / k.sd)
+
+
+def in_the_box(k: Known) -> np.ndarray:
+    """Uniform noise cannot pass its bound: the public record with the fewest columns beyond it."""
+    reach = np.sqrt(3 * _noise(k)) * (1 + 1e-9)
+    X, guess = k.values("public"), []
+    for z in k.Z:
+        off = np.abs(z - X)
+        guess.append(np.lexsort(((off / reach).sum(axis=1), (off > reach).sum(axis=1)))[0])
+    return np.array(guess)
+
+
+def by_ratio(k: Known) -> np.ndarray:
+    """Noise by factors: the public records whose factors are nearest to one, each taken once."""
+    cost = np.zeros((len(k.Z), len(k.public)))
+    for z, x in zip(k.Z.T, k.values("public").T, strict=True):
+        cost += (z[:, None] - x) ** 2 / (x**2 + (1e-3 * np.abs(x).mean()) ** 2)
+    return one_to_one(cost)
+
+
+def independent_parts(k: Known) -> np.ndarray:
+    """A turned table: independent components, named by where their extremes lie, then rescaled."""
+    parts = FastICA(whiten="unit-variance", random_state=0, max_iter=2000).fit_transform(k.Z)
+    parts = (parts - parts.mean(axis=0)) / parts.std(axis=0)
+    want = np.column_stack([(k.low - k.mean) / k.sd, (k.high - k.mean) / k.sd])
+    have = np.column_stack([parts.min(axis=0), parts.max(axis=0)])
+    straight, turned = cdist(want, have), cdist(want, -have[:, ::-1])
+    column, part = linear_sum_assignment(np.minimum(straight, turned))
+    sign = np.where(straight <= turned, 1, -1)[column, part]
+    return k.mean + k.sd * parts[:, part] * sign
+
+
+def public_matrix_alone(k: Known) -> np.ndarray:
+    """Multiparty: the public matrix is nearly the secret one; the best linear estimate with it."""
+    said = k.facts["parameters"]
+    matrix, alpha = PublicMatrix.from_json(said["public_matrix"]).matrix, said["alpha"]
+    wide = k.high - k.low
+    made_up = np.clip((k.mean + k.sd * k.rng.normal(size=(4000, len(wide))) - k.low) / wide, 0, 1)
+    curve = said["curvature"] or 2.81242909
+    F = 1 - np.exp(-curve * made_up**2)
+    C, noise = np.diag(F.var(axis=0)), alpha**2 / 3 * (F**2).sum(axis=1).mean()
+    gain = np.linalg.solve(matrix @ C @ matrix.T + noise * np.eye(len(matrix)), matrix @ C)
+    flat = np.clip(F.mean(axis=0) + (k.Z - F.mean(axis=0) @ matrix.T) @ gain, 0, 0.94)
+    return k.low + wide * np.sqrt(-np.log1p(-flat) / curve)
+
+
+def kept_numbers(k: Known) -> np.ndarray:
+    """Kept numbers explain the rest: regress the noisy release on them, the noise averages out."""
+    K = with_one(k.release[k.facts["kept"]].to_numpy(float))
+    weights, *_ = np.linalg.lstsq(K, k.Z, rcond=None)
+    plain, left = K @ weights, np.cov((k.Z - K @ weights).T) - np.diag(_noise(k))
+    values, axes = np.linalg.eigh(left)
+    C = (axes * np.maximum(values, 0)) @ axes.T
+    return plain + (k.Z - plain) @ np.linalg.solve(C + np.diag(_noise(k)), C)
+
+
+def off_the_line(k: Known) -> np.ndarray:
+    """Noise along one line: the release's strongest direction is the noise; take it out."""
+    Y = (k.Z - k.mean) / k.sd
+    line = np.linalg.svd(Y, full_matrices=False)[2][0]
+    return k.mean + k.sd * (Y - np.outer(Y @ line, line))
+
+
+def normal_quantiles(k: Known) -> np.ndarray:
+    """Ranks: a column of known mean and deviation, taken for normal, between its known ends."""
+    share = (k.Z - k.Z.min(axis=0) + 0.5) / (k.Z.max(axis=0) - k.Z.min(axis=0) + 1)
+    return np.clip(k.mean + k.sd * norm.ppf(share), k.low, k.high)

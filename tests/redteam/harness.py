@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 ATTACKERS = ("outsider", "acquainted", "insider", "key_holder")
@@ -172,6 +173,11 @@ def auc(member: np.ndarray, scores: np.ndarray) -> float:
 def nearest(found: np.ndarray, among: np.ndarray) -> np.ndarray:
     """For each row found, the number of the closest row among the others."""
     return cKDTree(among).query(found)[1]
+
+
+def one_to_one(cost: np.ndarray) -> np.ndarray:
+    """For each row the record that costs least, when no record is taken twice."""
+    return linear_sum_assignment(cost)[1]
 
 
 def with_one(X: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def ours(
 def _matrix(columns: int, width: int) -> str:
     import isinglass as ig
 
-    return ig.public_matrix(columns, width, study="red").to_text()
+    return ig.public_matrix(columns, width, study="red", seed="5e" * 32, force=True).to_text()
 
 
 def mislabeled(table: Table, method: str, claimed: str, *sets: str) -> Callable[[Path], Left]:
@@ -144,6 +144,45 @@ def half_with_noise(records, rng):
     rows = rng.permutation(len(records))[: len(records) // 2]
     noisy = records + 0.1 * records.std().to_numpy() * rng.normal(size=records.shape)
     return noisy.iloc[rows].reset_index(drop=True), rows
+
+
+def rounded(records, rng):
+    """To half a deviation, as a spreadsheet might."""
+    step = records.std() / 2
+    return (records / step).round() * step
+
+
+def ranks(records, rng):
+    """Each value replaced by its place in its column."""
+    return records.rank(method="first").add_prefix("rank_")
+
+
+def main_components(records, rng):
+    """Standardized, turned to principal components, small ones left out."""
+    X = ((records - records.mean()) / records.std()).to_numpy()
+    axes = np.linalg.svd(X, full_matrices=False)[2][: X.shape[1] * 2 // 3]
+    return pd.DataFrame(X @ axes.T).add_prefix("pc")
+
+
+def noise_along_one_line(records, rng):
+    """Strong noise, one number a row, always in the same secret direction."""
+    line = rng.normal(size=(1, records.shape[1])) * records.std().to_numpy()
+    return records + 5 * rng.normal(size=(len(records), 1)) * line
+
+
+def random_network(records, rng):
+    """Two layers of random rectified units, as an embedding would be."""
+    X = ((records - records.mean()) / records.std()).to_numpy()
+    for width in (40, 20):
+        X = np.maximum(0, X @ rng.normal(size=(X.shape[1], width)) / 3 + rng.normal(size=width) / 3)
+    return pd.DataFrame(X).add_prefix("e")
+
+
+def three_times_with_noise(records, rng):
+    """Every record three times, each with its own noise of two deviations, all rows shuffled."""
+    source = rng.permutation(np.repeat(np.arange(len(records)), 3))
+    X, sd = records.to_numpy()[source], records.std().to_numpy()
+    return pd.DataFrame(X + 0.5 * sd * rng.normal(size=X.shape), columns=records.columns), source
 
 
 def fresh_noise(records, rng):
