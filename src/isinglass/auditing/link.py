@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.fit import blocks
-from isinglass.attack.linkage import Linker
+from isinglass.attack.join import JoinedFit
+from isinglass.attack.linker import Linker
 from isinglass.auditing.plan import Scene
 from isinglass.auditing.policy import QUANTILES
 from isinglass.auditing.result import Linkage
@@ -57,8 +58,21 @@ def _levels(linker: Linker, places: Array, truth: Array, n_columns: int | None =
     records that fit equally well can only guess.
     """
     levels = np.empty(len(places), dtype=np.int64)
-    for block, fits in blocks(linker.fit(places, n_columns)):
+    fit = linker.fit(places, n_columns)
+    if isinstance(fit, JoinedFit):
+        return _joined_levels(fit, truth)
+    for block, fits in blocks(fit):
         levels[block] = levels_from_fits(fits, truth[block])
+    return levels
+
+
+def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
+    """The same where only records with the same kept values are possible, group by group."""
+    levels = np.full(len(truth), fit.n_public, dtype=np.int64)
+    for rows, candidates, fits in fit.parts():
+        where = np.searchsorted(candidates, truth[rows])
+        inside = candidates[np.minimum(where, len(candidates) - 1)] == truth[rows]
+        levels[rows[inside]] = levels_from_fits(fits[inside], where[inside])
     return levels
 
 
