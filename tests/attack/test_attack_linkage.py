@@ -199,7 +199,7 @@ def test_condensed_records_go_to_the_nearest():
 
 
 def test_without_pairs_and_parameters_the_attack_says_what_it_lacks():
-    with pytest.raises(AttackError, match="known pairs .* or columns that left"):
+    with pytest.raises(AttackError, match=r"known pairs .* or columns that left"):
         LinkageAttack().link(Z, PublicTable(X))
     with pytest.raises(AttackError, match="at least 2 known pairs"):
         LinkageAttack().link(Z, PublicTable(X) | KnownPairs(np.array([0]), X[:1]))

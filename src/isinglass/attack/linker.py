@@ -56,9 +56,8 @@ class Learned:
     """Fits learned from known pairs: forward, backward, or their mean, which is a product."""
 
     backward: Backward = field(repr=False)
-    forward: Forward = field(repr=False)
+    forward: Forward | None = field(repr=False)  # None where it was not needed
     way: str
-    known: Knowledge = field(repr=False)
     groups: Groups | None = field(repr=False)
 
     def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> Fit:
@@ -66,21 +65,18 @@ class Learned:
 
         For a narrower public table the way forward is learned again, quickly.
         """
-        backward = self.backward
-        if n_columns is None or n_columns >= backward.public.shape[1]:
-            return _by_way(self.way, backward.fit(rows), self.forward.fit(rows))
-        rng = np.random.default_rng(0)
-        some = compared(len(self.forward.pair_rows), rng)
-        pairs = Pairs.of(
-            backward.records[:, :n_columns],
-            self.forward.seen[self.forward.pair_rows],
-            backward.public[:, :n_columns],
-            Knowledge(),
-        )
-        forward = learn_forward(
-            pairs, self.forward.seen, self.forward.pair_rows, self.groups, rng, quick=True
-        )
-        way, _ = _best_way(backward, forward, some, self.groups, n_columns)
+        backward, forward, way = self.backward, self.forward, self.way
+        d = backward.public.shape[1]
+        if forward is not None and n_columns is not None and n_columns < d:
+            rng = np.random.default_rng(0)
+            seen, pair_rows = forward.seen, forward.pair_rows
+            records, public = (t[:, :n_columns] for t in (backward.records, backward.public))
+            pairs = Pairs.of(records, seen[pair_rows], public, Knowledge())
+            forward = learn_forward(pairs, seen, pair_rows, self.groups, rng, quick=True)
+            some = compared(len(pair_rows), rng)
+            way, _ = _best_way(backward, forward, some, self.groups, n_columns)
+        if forward is None:
+            return backward.fit(rows, n_columns)
         return _by_way(way, backward.fit(rows, n_columns), forward.fit(rows))
 
 
@@ -149,18 +145,24 @@ def _learned(
             f"got {pairs.records.shape[1]}"
         )
     backward = learn_backward(Z, P, known, rng)
-    seen = _outputs(Z, known)
-    rows = backward.pair_rows
+    rows, records = backward.pair_rows, backward.records
     some = compared(len(rows), rng)
+    told_rank = np.inf
+    if told is not None:
+        told_rank = _told_rank(told, records[some], rows[some], groups)
+    back_rank = mean_log_rank(*backward.pairs_left_out(some), rows[some], groups)
+    if told is not None and told_rank <= 0:
+        return told
+    if back_rank <= 0:  # every pair is named already
+        return Learned(backward, None, "backward", groups)
+    seen = _outputs(Z, known)
     forward = learn_forward(
-        Pairs.of(backward.records, seen[rows], P, known), seen, rows, groups, rng
+        Pairs.of(records, seen[rows], P, known), seen, rows, groups, rng, quick=told is not None
     )
     way, rank = _best_way(backward, forward, some, groups)
-    if told is not None and _told_rank(told, backward.records[some], rows[some], groups) <= (
-        rank + _MARGIN
-    ):
+    if told is not None and told_rank <= rank + _MARGIN:
         return told
-    return Learned(backward, forward, way, known, groups)
+    return Learned(backward, forward, way, groups)
 
 
 def _outputs(Z: Array, known: Knowledge) -> Array:
