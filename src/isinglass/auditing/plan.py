@@ -265,7 +265,7 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     n = scene.cast.most_pairs
-    known = scene.common(few=True) | PublicTable(scene.table)
+    known = scene.common(few=True) | PublicTable(scene.table, scene.kept)
     if n:
         known |= scene.cast.pairs(scene.table, n)
     yield Step(KeepingLinkage(random_state=seed), known, n, n or None, uses_rows=True, few=True)
