@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.attack.base import Attack, all_seen, rows_of
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, OtherReleases
+from isinglass.attack.learners import choose
 from isinglass.attack.marginals import (
     clipped,
     deviations,
@@ -32,8 +34,16 @@ from isinglass.errors import AttackError
 Array = NDArray[Any]
 
 MODELS = ("auto", "linear", "ridge", "rigid", "kernel")
-#: A simpler map is preferred to one whose error is smaller by less than this.
-TIE = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedGuess:
+    """A guess of all rows, and how far off the known pairs were where they were left out."""
+
+    guess: Array = field(repr=False)
+    rows: NDArray[np.intp] = field(repr=False)  # of the pairs, each once
+    records: Array = field(repr=False)
+    left_out: Array = field(repr=False)  # guess less truth
 
 
 class KnownInputAttack(Attack):
@@ -61,6 +71,10 @@ class KnownInputAttack(Attack):
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        return self.learn(released, knowledge).guess
+
+    def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> LearnedGuess:
+        """The guess of all rows, and the errors of the known pairs where they were left out."""
         known = Knowledge.of(knowledge)
         Z = all_seen(released, known)
         pairs = known.need(KnownPairs)
@@ -73,19 +87,24 @@ class KnownInputAttack(Attack):
         mean = None if statistics is None else (statistics.mean - low) / unit
         width = rows_of(released).shape[1]
         single = np.asarray(released).dtype == np.float32
-        found = self._learn(_balanced(Z, known, width), Z[:, :width], rows, targets, mean, single)
+        found, left_out = self._learn(
+            _balanced(Z, known, width), Z[:, :width], rows, targets, mean, single
+        )
         guess = clipped(low + unit * found, known)
         guess[rows] = records
-        return guess
+        return LearnedGuess(guess, rows, records, unit * left_out)
 
     def _learn(
         self, Z: Array, own: Array, rows: Array, X: Array, mean: Array | None, single: bool
-    ) -> Array:
-        """Guess all rows in units of [0, 1]; `own` is the release without what else is seen."""
+    ) -> tuple[Array, Array]:
+        """All rows in units of [0, 1], and the errors of pairs left out.
+
+        `own` is the release without what else is seen.
+        """
         m, d = X.shape
         blind = fit_mean(X, mean)
         if m == 1:
-            return blind.predict(Z)
+            return blind.predict(Z), blind.left_out
         precision = 1e-5 if single else 1e-10
         shown = Z[rows]
         if self.model == "rigid":
@@ -94,20 +113,20 @@ class KnownInputAttack(Attack):
                     f"a rigid map needs a release of {d} columns as the records have, "
                     f"got {own.shape[1]}"
                 )
-            return fit_rigid(own[rows], X).predict(own)
+            return _applied(fit_rigid(own[rows], X), own)
         if self.model == "linear":
-            return fit_linear(shown, X, precision=precision).predict(Z)
+            return _applied(fit_linear(shown, X, precision=precision), Z)
         if self.model == "ridge":
-            return fit_ridge(shown, X, precision=precision).predict(Z)
+            return _applied(fit_ridge(shown, X, precision=precision), Z)
         rng = chance.generator(self.random_state)
         if self.model == "kernel":
-            return fit_kernel(shown, X, rng).predict(Z)
+            return _applied(fit_kernel(shown, X, rng), Z)
         linear = fit_linear(shown, X, precision=precision)
         if _just_enough(shown, Z, precision) and _plausible(guess := linear.predict(Z), X, mean):
-            return guess
+            return guess, fit_ridge(shown, X, precision=precision).left_out
         if own.shape == Z.shape and own.shape[1] == d and _same_distances(own[rows], X):
             # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
-            return linear.predict(Z)
+            return _applied(linear, Z)
         candidates: list[tuple[Fit, Array]] = [(blind, Z)]  # the simplest first
         if own.shape[1] == d:
             candidates.append((fit_rigid(own[rows], X), own))
@@ -117,17 +136,21 @@ class KnownInputAttack(Attack):
         return _best(candidates)
 
 
-def _best(candidates: list[tuple[Fit, Array]]) -> Array:
+def _applied(fit: Fit, seen: Array) -> tuple[Array, Array]:
+    return fit.predict(seen), fit.left_out
+
+
+def _best(candidates: list[tuple[Fit, Array]]) -> tuple[Array, Array]:
     """Column by column the first candidate whose error nobody beats by much."""
-    errors = np.array([fit.errors for fit, _ in candidates])
-    # What is exact up to rounding is exact.
-    good = errors <= TIE * errors.min(axis=0) + 1e-12 * errors[0]
-    choice = good.argmax(axis=0)
-    guess = np.empty((len(candidates[0][1]), errors.shape[1]))
+    choice = choose([fit for fit, _ in candidates])
+    guess = np.empty((len(candidates[0][1]), len(choice)))
+    left_out = np.empty_like(candidates[0][0].left_out)
     for i in np.unique(choice):
         fit, seen = candidates[i]
-        guess[:, choice == i] = fit.predict(seen)[:, choice == i]
-    return guess
+        columns = choice == i
+        guess[:, columns] = fit.predict(seen)[:, columns]
+        left_out[:, columns] = fit.left_out[:, columns]
+    return guess, left_out
 
 
 def _distinct(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.fit import blocks
-from isinglass.attack.linkage import Linker
+from isinglass.attack.join import JoinedFit
+from isinglass.attack.linker import Linker
 from isinglass.auditing.cast import SOUGHT
 from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.result import Linkage
@@ -59,15 +60,17 @@ def recognition(scene: Scene, linker: Linker) -> Linkage | None:
     if not len(records):
         return None
     own = places[scene.cast.sample[records]]
-    n_rows = len(linker.released)
-    better = np.zeros(len(records))
-    fit = linker.fit(np.arange(n_rows))
     best = np.empty(len(records))
     for block, fits in blocks(linker.fit(own)):
         best[block] = fits[np.arange(len(fits)), records[block]]
     slack = 1e-12 * np.abs(np.where(np.isfinite(best), best, 0.0))
-    for _, fits in blocks(fit):
-        better += (fits[:, records] >= best - slack).sum(axis=0)
+    better, n_rows = np.zeros(len(records)), len(scene.cast.attacked)
+    for block, fits in blocks(linker.fit(np.arange(n_rows))):
+        alike = fits[:, records] >= best - slack
+        if linker.groups is not None:  # a row with other kept values is another record's
+            rows, sought = linker.groups.released[block], linker.groups.public[records]
+            alike &= rows[:, np.newaxis] == sought
+        better += alike.sum(axis=0)
     # A record that is impossible even for its own row is as good as lost among all.
     levels = np.where(np.isfinite(best), np.maximum(better, 1), n_rows)
     scaled = 1 + (levels - 1) * (len(scene.released) / n_rows)
@@ -100,8 +103,21 @@ def _levels(linker: Linker, places: Array, truth: Array, n_columns: int | None =
     records that fit equally well can only guess.
     """
     levels = np.empty(len(places), dtype=np.int64)
-    for block, fits in blocks(linker.fit(places, n_columns)):
+    fit = linker.fit(places, n_columns)
+    if isinstance(fit, JoinedFit):
+        return _joined_levels(fit, truth)
+    for block, fits in blocks(fit):
         levels[block] = levels_from_fits(fits, truth[block])
+    return levels
+
+
+def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
+    """The same where only records with the same kept values are possible, group by group."""
+    levels = np.full(len(truth), fit.n_public, dtype=np.int64)
+    for rows, candidates, fits in fit.parts():
+        where = np.searchsorted(candidates, truth[rows])
+        inside = candidates[np.minimum(where, len(candidates) - 1)] == truth[rows]
+        levels[rows[inside]] = levels_from_fits(fits[inside], where[inside])
     return levels
 
 
