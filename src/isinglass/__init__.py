@@ -38,6 +38,7 @@ _HOMES = {
     "LinkageAttack": "attack.linkage",
     "MAPAttack": "attack.map_estimate",
     "NaiveAttack": "attack.naive",
+    "PosteriorAttack": "attack.posterior",
     "SampleAttack": "attack.sample",
     "SpectralAttack": "attack.spectral",
     "StolenKeyAttack": "attack.stolen_key",
@@ -122,6 +123,7 @@ __all__ = [
     "OtherReleases",
     "Policy",
     "PopulationSample",
+    "PosteriorAttack",
     "PrivacyWarning",
     "Promise",
     "PublicMatrix",
@@ -201,6 +203,7 @@ if TYPE_CHECKING:
     from isinglass.attack.linkage import LinkageAttack
     from isinglass.attack.map_estimate import MAPAttack
     from isinglass.attack.naive import NaiveAttack
+    from isinglass.attack.posterior import PosteriorAttack
     from isinglass.attack.sample import SampleAttack
     from isinglass.attack.spectral import SpectralAttack
     from isinglass.attack.stolen_key import StolenKeyAttack

@@ -27,6 +27,8 @@ Array = NDArray[Any]
 _MOST_PAIRS = 1_000_000_000
 _MOST_EXPECTED = 10_000
 _LISTED = 20
+#: Rows that are assigned to records as a whole; the time grows with their third power.
+_MOST_ASSIGNED = 2_000
 
 
 def linkage(scene: Scene, linker: Linker) -> Linkage | None:
@@ -43,6 +45,7 @@ def linkage(scene: Scene, linker: Linker) -> Linkage | None:
     return _summed_up(
         random,
         n_public=len(scene.table),
+        assigned=_assigned(linker, places[chosen], numbers[chosen]),
         expected=_expected(scene),
         worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
         by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
@@ -85,7 +88,7 @@ def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
         average=average_level(levels),
         worst_1pct=float(worst_level(levels)),
         expected=about.pop("expected", None),
-        linked=float((levels == 1).mean()),
+        linked=max(float((levels == 1).mean()), about.pop("assigned", 0.0)),
         n_public=n_public,
         levels=tuple((q, float(worst_level(levels, q))) for q in QUANTILES),
         reidentification=mean,
@@ -119,6 +122,26 @@ def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
         inside = candidates[np.minimum(where, len(candidates) - 1)] == truth[rows]
         levels[rows[inside]] = levels_from_fits(fits[inside], where[inside])
     return levels
+
+
+def _assigned(linker: Linker, places: Array, truth: Array) -> float:
+    """Share of rows linked rightly where no record may be given to two rows.
+
+    Whoever holds the whole table knows that each record left once.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    places, truth = places[:_MOST_ASSIGNED], truth[:_MOST_ASSIGNED]
+    if len(linker.public) > 2 * _MOST_ASSIGNED:
+        return 0.0
+    fits = np.vstack([fits for _, fits in blocks(linker.fit(places))])
+    possible = np.isfinite(fits)
+    if not possible.any():
+        return 0.0
+    worst = float(fits[possible].min())
+    cost = np.where(possible, -fits, 1e3 * (1.0 + abs(worst)))
+    _, found = linear_sum_assignment(cost)
+    return float((found == truth).mean())
 
 
 def _by_dimension(

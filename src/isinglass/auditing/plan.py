@@ -25,6 +25,7 @@ from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -44,6 +45,7 @@ ATTACKS: dict[str, type[Attack]] = {
         ICAAttack,
         MAPAttack,
         SpectralAttack,
+        PosteriorAttack,
         LinkageAttack,
         DistanceAttack,
         CollusionAttack,
@@ -140,7 +142,7 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "it needs rows that correspond to records, and here they do not"
     if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
         return "it needs a public matrix, which only the multiparty method has"
-    if name == "spectral" and not same_width:
+    if name in ("spectral", "posterior") and not same_width:
         return "it filters noise that was added to the columns, and here their number differs"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
@@ -195,12 +197,21 @@ def _map(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
-    d, known = scene.table.shape[1], scene.common() | scene.statistics
-    claims_noise = scene.parameters is not None and scene.parameters.method in UNIT_KEEPING
-    if claims_noise:
-        yield Step(SpectralAttack(random_state=seed), known, d)
-    else:
-        yield Step(SpectralAttack(random_state=seed), known.without(PublicParameters), d)
+    known = _noise_only(scene, scene.common() | scene.statistics)
+    yield Step(SpectralAttack(random_state=seed), known, scene.table.shape[1])
+
+
+def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(others=False) | scene.sample() | scene.statistics
+    known = _noise_only(scene, known)
+    yield Step(PosteriorAttack(random_state=seed), known, scene.table.shape[1])
+
+
+def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
+    """Without what is claimed of a method that adds no noise: the columns may be noisy after all."""
+    if scene.parameters is not None and scene.parameters.method in UNIT_KEEPING:
+        return known
+    return known.without(PublicParameters)
 
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
@@ -256,6 +267,7 @@ _STEPS = {
     "ica": _ica,
     "map": _map,
     "spectral": _spectral,
+    "posterior": _posterior,
     "linkage": _linkage,
     "distance": _distance,
     "collusion": _collusion,

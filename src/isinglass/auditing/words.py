@@ -32,6 +32,7 @@ STORIES = {
     "ica": "unmixes the release into independent columns",
     "map": "computes the likeliest record from what is public about the method",
     "spectral": "filters the noise out by what columns have in common",
+    "posterior": "averages over the records of a sample that noise may have turned into the row",
     "linkage": "takes the record of a public table that fits best",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
