@@ -208,7 +208,7 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
-    """Without what is claimed of a method that adds no noise: the columns may be noisy after all."""
+    """Without what is claimed of a method that adds no noise: there may be some after all."""
     if scene.parameters is not None and scene.parameters.method in UNIT_KEEPING:
         return known
     return known.without(PublicParameters)
