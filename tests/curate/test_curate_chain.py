@@ -42,8 +42,7 @@ def _filled(where: str) -> None:
     """Entries of every kind: 1 contract, 2 everywhere, 3-4 keyed answers, 5 amend, 6 version, 7."""
     with opened(where) as ledger:
         ledger.charge_everywhere(1, "a private choice of r")
-        ledger.answer([query(0.0, 2), query(9.0, 3)], lambda asked: [True, False], user="ann",
-                      key="k")  # fmt: skip
+        ledger.answer([query(0.0, 2), query(9.0, 3)], lambda asked: [True, False], key="k")
         ledger.amend(cap=20, reason="agreed")
         ledger.sign(dataclasses.replace(TERMS, cap=20), LINE, OTHER, new_version="changed")
         ledger.answer([query(0.0, 2)], yes)
@@ -177,7 +176,7 @@ def test_a_stored_answer_that_was_edited_is_not_given_out(where):
 
 def test_problems_name_numbers_only(where):
     with opened(where) as ledger:
-        ledger.answer([query(123.25, 7)], yes, user="ann", key="secret-key")
+        ledger.answer([query(123.25, 7)], yes, key="secret-key")
     by_hand(where, "UPDATE entries SET micro = 3 WHERE seq = 2")
     assert _problems(where) == ["entry 2 was edited"]
     assert repr(Entry(2, "", "answer", "ann", "secret-key", *[None] * 10)) == (

@@ -214,7 +214,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monk
             asked = [query(3.0 * at, 2, r=RADIUS), query(3.0 * at, 1, r=RADIUS)]
             try:
                 with _interrupting(at) as fired:
-                    found = one.answer(asked, yes, user="ann", key=str(at))
+                    found = one.answer(asked, yes, key=str(at))
                 heard += sum(answer.spent for answer in found)
             except KeyboardInterrupt:
                 interrupts += 1
@@ -223,14 +223,14 @@ def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monk
             assert not one._keeper.db._db.in_transaction, f"the lock is held: {fired}"
             # Whether it was paid for or not, the key tells one story from now on.
             try:
-                told = two.answer(asked, yes, user="ann", key=str(at))
+                told = two.answer(asked, yes, key=str(at))
             except CuratorError:  # the draw was interrupted: paid for, and without an answer
                 told = []
-            again = one.answer(asked, never, user="ann", key=str(at)) if told else []
+            again = one.answer(asked, never, key=str(at)) if told else []
             assert [(a.anomalous, a.spent) for a in again] == [(True, 0)] * len(told)
             heard += sum(answer.spent for answer in told)
             with pytest.raises(BudgetError):  # what was spent is counted
-                one.answer([query(3.0 * at, 18, r=RADIUS)], never, user="ann")
+                one.answer([query(3.0 * at, 18, r=RADIUS)], never)
     assert interrupts > 100
     with opened(where, terms) as ledger:
         assert ledger.verify().whole

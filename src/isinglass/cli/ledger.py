@@ -161,6 +161,37 @@ def amend(
         _print(terms)
 
 
+@app.command("admit")
+def admit(
+    ledger: str = WHERE,
+    user: str = typer.Argument(..., metavar="USER", help="An end user, by name."),
+    budget: str | None = typer.Option(
+        None, "--budget", metavar="EPS", help="Their share at each place; default: the contract's."
+    ),
+    reason: str = typer.Option(..., "--reason", help="Why; it stays in the ledger."),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Set a share of the budget apart for an end user, who is told of nothing but that share."""
+    from isinglass.cli.show import print_json
+    from isinglass.cli.stopping import saying
+    from isinglass.curate.epsilon import micro
+
+    share = None if budget is None else micro(budget, "--budget")
+    with (
+        saying("stopped; `isinglass ledger show` says whether the share was written"),
+        _opened(ledger, secret, note) as opened,
+    ):
+        opened.admit(user, share=share, reason=reason)
+        summary = opened.summary()
+    terms = {"contract": summary["contract"], "head": summary["head"]}
+    if as_json:
+        print_json(terms)
+    else:
+        _print(terms)
+
+
 @contextlib.contextmanager
 def _opened(where: str, secret: Path | None, note: Path | None, **how: Any) -> Iterator[Ledger]:
     from isinglass.curate.ledger import Ledger

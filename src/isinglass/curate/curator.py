@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from isinglass.curate.answer import Answer, Price
 from isinglass.curate.batch import Price as Priced
 from isinglass.curate.compiler import CompiledMechanism
+from isinglass.curate.contract import CURATOR
 from isinglass.curate.deadline import Deadline
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
@@ -44,6 +45,7 @@ class Curator:
     sensitive question would cover. Beside the answer itself, nothing that comes back depends on
     the table: prices, what is left, refusals and errors follow from the queries alone, and with
     `pad` the time of leaving from their number, so long as counting ends before the deadline.
+    What an end user gets back follows from their own queries, and tells nothing of others'.
 
     Utility: about a place with few or with many records within `r` the answer errs rarely, and
     the less the larger epsilon is; near `beta` it is close to a fair coin.
@@ -84,7 +86,8 @@ class Curator:
         as the ledger's contract says, 1 in a new one.
     user_budget : number, str or None
         The most one user may spend at one place, below `budget`. None: as the ledger's contract
-        says, no such limit in a new one.
+        says, no such limit in a new one. An end user, anyone but "curator", asks once
+        `Ledger.admit` has set a share of the budget apart for them.
     modes : sequence of str or None
         The modes a new ledger's contract allows; None: `mode` alone.
     also_released : bool or None
@@ -235,7 +238,8 @@ class Curator:
     ) -> list[Price]:
         """What `ask` would cost, record by record; nothing is asked, written or spent.
 
-        Where the batch does not fit, this raises the very `BudgetError` that `ask` would.
+        Where the batch does not fit, this raises the very `BudgetError` that `ask` would. An end
+        user is told when `ask` would answer, as the time it takes depends on others' spends.
         """
         places, _ = self._places(records)
         mechanism = self._mechanism(epsilon)
@@ -279,8 +283,10 @@ class Curator:
         rest, kind = (asked.k, asked.count_query, asked.influence), asked.privacy
         return [Query(place, *rule, price, *rest, privacy=kind) for place in places]
 
-    def _price(self, queries: list[Query], **how: Any) -> list[Priced]:
-        return self.ledger.price(queries, agreement=self._agreement, **how)
+    def _price(self, queries: list[Query], user: str = CURATOR, **how: Any) -> list[Priced]:
+        waits = self._deadline if user != CURATOR else None
+        with waits.kept(len(queries)) if waits else nullcontext():
+            return self.ledger.price(queries, user=user, agreement=self._agreement, **how)
 
     def _mechanism(self, epsilon: Any) -> Mechanism:
         """The question at a price; prices are few, and each mechanism takes a moment to make."""

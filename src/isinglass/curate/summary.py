@@ -17,6 +17,7 @@ def summarized(database: Database, contract: Contract, version: int) -> dict[str
     terms, last = contract.to_json(), database.last()
     for name in ("cap", "user_cap"):
         terms[name] = None if terms[name] is None else number(terms[name])
+    terms |= _in_epsilon(terms)
     totals, changes = database.totals(), database.changes()
     return {
         "ledger": database.name,
@@ -37,4 +38,15 @@ def _told(change: Entry) -> dict[str, Any]:
     terms = dict(facts.get("terms", {"version": change.version}))
     if "cap" in terms:
         terms["cap"] = number(terms["cap"])
+    terms |= _in_epsilon(terms)
     return {"entry": change.seq, "at": change.at, "reason": facts["reason"]} | terms
+
+
+def _in_epsilon(terms: dict[str, Any]) -> dict[str, Any]:
+    """The parts of the budget that are not the curator's, where there are any."""
+    found: dict[str, Any] = {}
+    if "shares" in terms:
+        found["shares"] = {user: number(share) for user, share in terms["shares"].items()}
+    if "elsewhere" in terms:
+        found["elsewhere"] = number(terms["elsewhere"])
+    return found
