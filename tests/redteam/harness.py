@@ -81,7 +81,12 @@ class Case:
     make: Callable[[Path], Left]
     script: Callable[[Known], np.ndarray] | None = None
     quick: bool = False
+    refusable: bool = False  # the command may refuse to make this release at all
     seed: int = 0
+
+
+class RefusedError(Exception):
+    """The command said no, in one sentence."""
 
 
 def isinglass(*arguments: str | Path) -> str:
@@ -101,7 +106,7 @@ def isinglass(*arguments: str | Path) -> str:
     except SystemExit as end:
         if end.code not in (None, 0):
             said = err.getvalue().strip().splitlines()
-            raise RuntimeError(f"isinglass {arguments[0]}: exit {end.code}: {said[-1:]}") from None
+            raise RefusedError(f"{arguments[0]}: exit {end.code}: {said[-1:]}") from None
     finally:
         sys.argv = argv
         for number, handler in before.items():
@@ -124,14 +129,14 @@ def knowledge(left: Left, attacker: str, seed: int) -> tuple[Known, dict[str, np
     source = np.arange(len(table)) if left.source is None else left.source
     said = (pq.read_metadata(left.release).metadata or {}) if _parquet(left.release) else {}
     given: dict[str, Any] = {"facts": json.loads(said.get(b"isinglass", b"{}"))}
-    fair, place = np.ones(len(source), bool), rng.permutation(len(table))
+    fair, place = source >= 0, rng.permutation(len(table))
     n, d = X.shape
     level = ATTACKERS.index(attacker)
     if attacker in ("acquainted", "insider"):
         drawn = rng.permutation(n)[: n // 10]
         given["sample"] = table.iloc[drawn].reset_index(drop=True)
         pairs = max(2 * d, 60, *((10 * d, n // 100) if attacker == "insider" else ()))
-        known = rng.permutation(len(source))[: min(pairs, len(source) // 3)]
+        known = rng.permutation(np.flatnonzero(fair))[: min(pairs, fair.sum() // 3)]
         given["rows"], given["records"] = known, table.iloc[source[known]].reset_index(drop=True)
         fair[known] = False
         if attacker == "acquainted":
@@ -140,7 +145,7 @@ def knowledge(left: Left, attacker: str, seed: int) -> tuple[Known, dict[str, np
         given["public"] = table.iloc[place].reset_index(drop=True)
     if level == 3:
         given["key"] = left.key
-    truth = {"X": X[source], "fair": fair, "records": X, "place": place}
+    truth = {"X": X[np.maximum(source, 0)], "fair": fair, "records": X, "place": place}
     if left.others is not None:
         both = pd.concat([table, left.others], ignore_index=True)
         order = rng.permutation(len(both))

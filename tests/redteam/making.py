@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+import isinglass as ig
 from tests.redteam.harness import Left, isinglass
 
 Table = Callable[[], pd.DataFrame]
@@ -42,8 +43,6 @@ def ours(
 
 
 def _matrix(columns: int, width: int) -> str:
-    import isinglass as ig
-
     return ig.public_matrix(columns, width, study="red", seed="5e" * 32, force=True).to_text()
 
 
@@ -52,9 +51,9 @@ def mislabeled(table: Table, method: str, claimed: str, *sets: str) -> Callable[
 
     def make(folder: Path) -> Left:
         left = ours(table, method, *sets)(folder)
-        released = pq.read_table(left.release)
+        released = pq.read_table(left.release).rename_columns(list(left.hidden))
         facts = json.loads(pq.read_metadata(left.release).metadata[b"isinglass"])
-        facts |= {"method": claimed, "parameters": {"k": 10}}
+        facts |= {"method": claimed, "parameters": {"k": 10}, "columns": list(left.hidden)}
         said = {b"isinglass": json.dumps(facts).encode()}
         pq.write_table(released.replace_schema_metadata(said), folder / "lie.parquet")
         return Left(left.table, folder / "lie.parquet", None, left.hidden)
@@ -63,7 +62,10 @@ def mislabeled(table: Table, method: str, claimed: str, *sets: str) -> Callable[
 
 
 def foreign(table: Table, change: Callable, *, named: bool = False) -> Callable[[Path], Left]:
-    """A file of another tool: `change(records, rng)` gives its rows, or rows and their sources."""
+    """A file of another tool: `change(records, rng)` gives its rows, or rows and their sources.
+
+    A source below 0 is nobody's.
+    """
 
     def make(folder: Path) -> Left:
         records = table()
@@ -178,11 +180,13 @@ def random_network(records, rng):
     return pd.DataFrame(X).add_prefix("e")
 
 
-def three_times_with_noise(records, rng):
-    """Every record three times, each with its own noise of two deviations, all rows shuffled."""
-    source = rng.permutation(np.repeat(np.arange(len(records)), 3))
-    X, sd = records.to_numpy()[source], records.std().to_numpy()
-    return pd.DataFrame(X + 0.5 * sd * rng.normal(size=X.shape), columns=records.columns), source
+def among_decoys(records, rng):
+    """Rows under a little noise, among twice as many rows that were drawn, all shuffled."""
+    order = rng.permutation(3 * len(records))
+    drawn = rng.multivariate_normal(records.mean(), records.cov(), size=2 * len(records))
+    noisy = records + 0.3 * records.std().to_numpy() * rng.normal(size=records.shape)
+    rows = pd.DataFrame(np.vstack([noisy, drawn])[order], columns=records.columns)
+    return rows, np.where(order < len(records), order, len(records) - 1 - order)
 
 
 def fresh_noise(records, rng):

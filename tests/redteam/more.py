@@ -16,6 +16,7 @@ from tests.redteam.harness import Case
 mammography = partial(t.real, "mammography", 2000)
 thyroid = partial(t.real, "annthyroid", 1500)
 pendigits = partial(t.real, "pendigits", 1500)
+few_digits = partial(t.real, "pendigits", 600)
 cardio = partial(t.real, "cardio", 1500)
 satellite = partial(t.real, "satellite", 1500)
 abalone = partial(t.real, "abalone", 1500)
@@ -132,8 +133,8 @@ SETTINGS = [
          mk.foreign(apart, mk.noise_along_one_line), alone.off_the_line),
     Case("random-network", "an embedding by a random network", "insider", "r2",
          mk.foreign(ten, mk.random_network), pairs.backward_best),
-    Case("three-times", "every record three times under noise, shuffled", "insider", "linked",
-         mk.foreign(pendigits, mk.three_times_with_noise, named=True), foreign.exact_rows),
+    Case("among-decoys", "rows under noise among twice as many made-up ones", "insider", "linked",
+         mk.foreign(few_digits, mk.among_decoys, named=True), foreign.exact_rows),
     Case("pseudonyms-of-answers", "whole numbers replaced by codes", "insider", "linked",
          mk.foreign(answers, mk.pseudonyms), foreign.codes),
     Case("sizes-from-directions", "a random factor for each row", "acquainted", "r2",

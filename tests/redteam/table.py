@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.redteam.cases import CASES
-from tests.redteam.harness import Case, audit, audited, play_script
+from tests.redteam.harness import Case, RefusedError, audit, audited, play_script
 
 HEAD = """# The red team's table
 
@@ -27,12 +27,13 @@ Controls have no script; they must come out as resisted.
 def line(case: Case) -> str:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ISINGLASS_HOME"] = folder  # no case meets another's releases
-        left = case.make(Path(folder))
-        script = play_script(case, left)
+        script = None
         try:
+            left = case.make(Path(folder))
+            script = play_script(case, left)
             found, verdict = audited(audit(left, case.attacker), case.attacker, case.measure)
             figure = "" if script is None else f"{found:.2f}"
-        except (AssertionError, RuntimeError) as error:
+        except (AssertionError, RefusedError) as error:
             figure, verdict = "none", str(error).replace("|", "/")
     mine = "" if script is None else f"{script:.2f}"
     cells = (case.name, case.leaves, case.attacker, case.measure, mine, figure, verdict)
