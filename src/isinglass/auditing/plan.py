@@ -180,7 +180,9 @@ def plan_given(
         lacking = [kind.__name__ for kind in attack.needs if kind not in known]
         if lacking:
             why = f"it needs {', '.join(lacking)}, not among the knowledge given"
-            skipped.append(SkippedAttack(name, why, applicable=wanted != "auto"))
+            # An attacker who was told too little says nothing about one who was told more.
+            applies = wanted != "auto" or _not_made_for(name, scene, any_pairs=True) is None
+            skipped.append(SkippedAttack(name, why, applicable=applies))
             continue
         n_pairs = None if pairs is None else len(pairs.rows)
         with_key = StolenKey in known and name == "stolen_key"
@@ -202,15 +204,18 @@ def _asked(wanted: Wanted) -> dict[str, Attack | None]:
     return asked
 
 
-def _not_made_for(name: str, scene: Scene) -> str | None:
-    """Why an attack cannot apply to such a release; None where it can."""
+def _not_made_for(name: str, scene: Scene, *, any_pairs: bool = False) -> str | None:
+    """Why an attack cannot apply to such a release; None where it can.
+
+    `any_pairs` says that an attacker may know pairs, whatever this audit was asked to assume.
+    """
     method = None if scene.parameters is None else scene.parameters.method
     same_width = scene.table.shape[1] == scene.released.shape[1]
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
     learns = name == "known_input" or (name == "linkage" and method not in UNIT_KEEPING)
-    if learns and not scene.cast.levels and not scene.secret_order:
+    if learns and not any_pairs and not scene.cast.levels and not scene.secret_order:
         return "attackers were assumed to know no pairs"
     if name == "map" and method != "multiparty":
         return "it needs a public matrix, which only the multiparty method has"
