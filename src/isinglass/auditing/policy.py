@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from isinglass.auditing.result import AttackResult, Findings, Linkage, PolicyLine
+from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
 
 PROMISES = ("heuristic", "audited", "guaranteed")
@@ -93,9 +93,9 @@ class Policy:
     def parse(cls, text: str, name: str = "the policy") -> Self:
         """Read a policy from TOML; a word it does not know is an error, never passed over."""
         try:
-            given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise AuditError(f"{name} is not TOML: {error}") from None
+            given = read_toml(text)
+        except DocumentError as error:
+            raise AuditError(f"{name} cannot be used: {error}") from None
         _refuse_unknown(given, name)
         read = _Reader(given, name)
         gains = read.table("attacks", "maximum")

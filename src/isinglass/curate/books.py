@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from isinglass.curate.chain import Entry
 from isinglass.curate.contract import Contract
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.documents import read_json
 from isinglass.errors import LedgerError
 
 
@@ -76,7 +76,7 @@ class Books:
         """Go on with entries whose chain is whole."""
         for entry in entries:
             if entry.facts is not None:
-                self._terms(entry, json.loads(entry.facts))
+                self._terms(entry, read_json(entry.facts, infinite=True))
         paid = [entry for entry in entries if entry.micro]
         width = len(self.budget.metric.weights)
         if len(paid) == 1 and paid[0].place is not None and paid[0].influence is not None:
