@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.candidates import Candidate
 from isinglass.auditing.measured import Measurement
+from isinglass.documents import BrokenDocumentError, read_json
 from isinglass.errors import AuditError
 
 Array = NDArray[Any]
@@ -54,7 +55,7 @@ class Book:
             book._write(json.dumps(head))
             return book
         try:
-            head = json.loads(lines[0])
+            head = read_json(lines[0])
             same = head["table"] == _digest(X, asked, head["salt"])
             book = cls(int(head["seed"]), path)
             for line in lines[1:]:
@@ -92,8 +93,8 @@ class Book:
 
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
-        return dict(json.loads(line))
-    except ValueError:
+        return dict(read_json(line))
+    except BrokenDocumentError:
         return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isinglass.auditing.candidates import Candidate
+from isinglass.plain import for_json, plain
 from isinglass.table.write import whole_file
 
 
@@ -59,6 +60,11 @@ class Frontier:
     #: Words of the command line that say which of its columns leave, and how it is read.
     options: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # As of a report: what is shown is Python's own, whoever measured it.
+        for name in ("points", "recommended", "settings"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
     @property
     def code(self) -> str | None:
         """The recommended setting as a line of code."""
@@ -92,7 +98,7 @@ class Frontier:
             raise ValueError(f"path must end in .html, .json or .png, got {path.name}")
         with whole_file(path, force=True) as temporary:
             if path.suffix == ".json":
-                text = json.dumps(self.to_json(), indent=2)
+                text = json.dumps(for_json(self.to_json()), indent=2, allow_nan=False)
                 temporary.write_text(text, encoding="utf-8")
             elif path.suffix == ".html":
                 from isinglass.auditing.frontier_page import render

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from isinglass.auditing.result import (
     SkippedAttack,
     holds,
 )
+from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
 
 PROMISES = ("heuristic", "audited", "guaranteed")
@@ -112,9 +112,9 @@ class Policy:
     def parse(cls, text: str, name: str = "the policy") -> Self:
         """Read a policy from TOML; a word it does not know is an error, never passed over."""
         try:
-            given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise AuditError(f"{name} is not TOML: {error}") from None
+            given = read_toml(text)
+        except DocumentError as error:
+            raise AuditError(f"{name} cannot be used: {error}") from None
         refuse_unknown(given, name)
         read = PolicyReader(given, name)
         gains = read.table("attacks", "maximum")

@@ -23,6 +23,7 @@ from isinglass.auditing.result import (
     Linkage,
 )
 from isinglass.auditing.score import over_baseline
+from isinglass.printable import printable
 
 #: What each attacker does, in a few words.
 STORIES = {
@@ -103,7 +104,8 @@ def name_of(attack: str) -> str:
 
 
 def column_name(name: str, limit: int = 60) -> str:
-    """A column's name, cut where a file has put a novel there."""
+    """A column's name on one line, cut where a file has put a novel there."""
+    name = printable(name[: limit + 1])  # a name of many megabytes is not worth reading whole
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 

@@ -11,7 +11,19 @@ from typing import NoReturn
 
 import typer
 
-from isinglass.cli import ask, audit, demo, detect, doctor, ledger, plan, release, reproduce, tune
+from isinglass.cli import (
+    ask,
+    audit,
+    demo,
+    detect,
+    doctor,
+    ledger,
+    plan,
+    release,
+    reproduce,
+    show,
+    tune,
+)
 from isinglass.cli.stopping import StoppedError
 
 app = typer.Typer(
@@ -39,7 +51,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from isinglass import __version__
 
-        typer.echo(f"isinglass {__version__}")
+        show.echo(f"isinglass {__version__}")
         raise typer.Exit
 
 
@@ -74,7 +86,7 @@ def main() -> NoReturn:
 
 
 def _show_warning(message: Warning | str, *about: object, **more: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    show.say(f"warning: {message}")
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -85,7 +97,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _fail(sentence: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    print(f"isinglass: {sentence}", file=sys.stderr)
+    show.say(f"isinglass: {sentence}")
     sys.exit(code)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
+
+from isinglass.cli import show
 
 if TYPE_CHECKING:
     from isinglass.auditing.made_from import KeyFacts
@@ -85,7 +86,6 @@ def audit(
     """
     import warnings
 
-    from isinglass.cli import show
     from isinglass.cli.columns import split_names
     from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
     from isinglass.cli.passphrase import passphrase
@@ -142,12 +142,12 @@ def audit(
     if out is not None:
         report.save(out, public=public)
     if as_json:
-        show.print_json(_finite(report.to_contract()))
+        show.print_json(report.to_contract())
     else:
         _show(report)
         if out is not None:
             kind = "public" if public else "internal: it names single records"
-            typer.echo(f"report     {out}  ({kind})")
+            show.echo(f"report     {out}  ({kind})")
     for note in report.findings.notes:
         show.say(f"note: {note}")
     if not report.passed:
@@ -179,35 +179,35 @@ def _show(report: Report) -> None:
     from isinglass.auditing import words
 
     found = report.findings
-    typer.echo(words.detection_sentence(found))
-    typer.echo(words.attack_sentence(found))
+    show.echo(words.detection_sentence(found))
+    show.echo(words.attack_sentence(found))
     for sentence in (words.decisive_sentence(found), words.limited_sentence(found)):
         if sentence:
-            typer.echo(sentence)
-    typer.echo("")
+            show.echo(sentence)
+    show.echo("")
     _show_attackers(found)
     done = words.order(found.attacks)
     public = PublicParameters(found.method).describe()
     if done and all(public in a.knowledge for a in done):
-        typer.echo(f"every attacker knows {public}")
+        show.echo(f"every attacker knows {public}")
     if done:
         _show_attacks(done, public)
     for a in found.attacks:
         if a.failed is not None:
-            typer.echo(f"{a.name} failed: {a.failed}")
+            show.echo(f"{a.name} failed: {a.failed}")
     for s in found.skipped:
-        typer.echo(f"{s.name} was not run: {s.reason}")
-    typer.echo("")
+        show.echo(f"{s.name} was not run: {s.reason}")
+    show.echo("")
     d = found.detection
     of = f" of the {d.n_outliers:,} strongest outliers ({words.interval(d.low, d.high)})"
-    typer.echo(f"detection  {words.found_again(d)}{'' if d.rate is None else of}")
+    show.echo(f"detection  {words.found_again(d)}{'' if d.rate is None else of}")
     if found.linkage is not None:
         level = words.number(found.linkage.average), words.number(found.linkage.worst_1pct)
-        typer.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
-    typer.echo(f"verdict    {found.verdict}")
+        show.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
+    show.echo(f"verdict    {found.verdict}")
     if found.policy:
         met = sum(line.met for line in found.policy)
-        typer.echo(f"policy     {met} of {len(found.policy)} demands met")
+        show.echo(f"policy     {met} of {len(found.policy)} demands met")
 
 
 def _show_attackers(found: Findings) -> None:
@@ -216,7 +216,7 @@ def _show_attackers(found: Findings) -> None:
 
     for a in found.attackers:
         gain = f"gain {words.share(a.gain)} ({words.interval(a.low, a.high)})"
-        typer.echo(f"{words.name_of(a.name).ljust(11)}{a.verdict}, {gain}: has {a.assumes}")
+        show.echo(f"{words.name_of(a.name).ljust(11)}{a.verdict}, {gain}: has {a.assumes}")
     if found.attackers:
         risks = found.risks()
         named = (
@@ -228,8 +228,8 @@ def _show_attackers(found: Findings) -> None:
             f"{name} {'not measured' if value is None else words.share(value)}"
             for name, value in named
         )
-        typer.echo(f"risks      {told}")
-        typer.echo("")
+        show.echo(f"risks      {told}")
+        show.echo("")
 
 
 def _show_attacks(attacks: list[AttackResult], common: str) -> None:
@@ -238,39 +238,28 @@ def _show_attacks(attacks: list[AttackResult], common: str) -> None:
 
     head = ("attack", "gain", "success", "interval", "baseline", "control", "knowing")
     lines = [
-        (a.name + " *" * a.no_better_than_baseline, words.share(a.gain), words.share(a.success),
-         words.interval(a.low, a.high), words.share(a.baseline), words.share(a.control),
-         a.knowledge.removeprefix(f"{common}, "))
+        (a.name + (" *" if a.no_better_than_baseline else ""), words.share(a.gain),
+         words.share(a.success), words.interval(a.low, a.high), words.share(a.baseline),
+         words.share(a.control), a.knowledge.removeprefix(f"{common}, "))
         for a in attacks
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
 
-    def show(line: tuple[str, ...]) -> None:
-        typer.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
+    def show_line(line: tuple[str, ...]) -> None:
+        show.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
 
-    show(head)
+    show_line(head)
     for line, a in zip(lines, attacks, strict=True):
         if not a.with_key:
-            show(line)
+            show_line(line)
     if any(a.with_key for a in attacks):
-        typer.echo("if the key leaks (not counted)")
+        show.echo("if the key leaks (not counted)")
         for line, a in zip(lines, attacks, strict=True):
             if a.with_key:
-                show(line)
-    typer.echo(
+                show_line(line)
+    show.echo(
         "gain: how far the attacker gets from a blind guess (0 %) to the exact values (100 %), "
         "by the worst of three measures"
     )
     if any(a.no_better_than_baseline for a in attacks):
-        typer.echo(
-            "* success is no better than its baseline; a gain beside it is in other readings"
-        )
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no word for a number that is none."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        show.echo("* success is no better than its baseline; a gain beside it is in other readings")

@@ -8,13 +8,13 @@ from typing import Any
 
 import typer
 
+from isinglass.cli import show
+
 
 def doctor(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Say what is installed, which accelerators work, and where a release's time goes here."""
-    from isinglass.cli import show
-
     facts = {
         "isinglass": _version("isinglass"),
         "python": _python(),
@@ -31,11 +31,11 @@ def doctor(
         return
     for name, value in facts.items():
         if isinstance(value, dict):
-            typer.echo(f"{name.replace('_', ' ')}:")
+            show.echo(f"{name.replace('_', ' ')}:")
             for key, inner in value.items():
-                typer.echo(f"  {key:<16} {'not installed' if inner is None else inner}")
+                show.echo(f"  {key:<16} {'not installed' if inner is None else inner}")
         else:
-            typer.echo(f"{name:<18} {value}")
+            show.echo(f"{name:<18} {value}")
 
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "narwhals", "randomgen",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from isinglass.cli.show import echo, print_json, say
+
 if TYPE_CHECKING:
     from isinglass.curate.ledger import Ledger
 
@@ -41,15 +43,13 @@ def show(
     as_json: bool = JSON,
 ) -> None:
     """Show the contract and what was spent; never what was asked about."""
-    from isinglass.cli.show import print_json
-
     with _opened(ledger, secret, note) as opened:
         if head:
             found = opened.head()
             if as_json:
                 print_json({"head": found})
             else:
-                typer.echo(found)
+                echo(found)
             return
         summary = opened.summary()
     if as_json:
@@ -72,7 +72,6 @@ def verify(
     as_json: bool = JSON,
 ) -> None:
     """Check every row against the chain; exit 1 when one was edited, dropped or moved."""
-    from isinglass.cli.show import print_json, say
     from isinglass.errors import LedgerError
 
     with _opened(ledger, secret, note, check=False) as opened:
@@ -88,7 +87,7 @@ def verify(
         for problem in found.problems:
             say(f"isinglass: {problem}")
     else:
-        typer.echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
+        echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
     if found.problems:
         raise typer.Exit(1)
 
@@ -102,16 +101,14 @@ def backup(
     as_json: bool = JSON,
 ) -> None:
     """Copy a ledger whole while it is in use; copying its file by hand may miss the last rows."""
-    from isinglass.cli.show import print_json
-
     with _opened(ledger, secret, note) as opened:
         opened.backup(out)
         head = opened.head()
     if as_json:
         print_json({"copy": str(out), "head": head})
         return
-    typer.echo(f"copy     {out}  (keep it as closed as the ledger itself: it holds the same)")
-    typer.echo(f"head     {head}")
+    echo(f"copy     {out}  (keep it as closed as the ledger itself: it holds the same)")
+    echo(f"head     {head}")
 
 
 @app.command("amend")
@@ -132,7 +129,6 @@ def amend(
     as_json: bool = JSON,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
-    from isinglass.cli.show import print_json
     from isinglass.cli.stopping import saying
     from isinglass.curate.epsilon import micro, text
     from isinglass.errors import CuratorError
@@ -204,7 +200,7 @@ def _print(facts: dict[str, Any]) -> None:
     lines = list(_lines(facts))
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        typer.echo(f"{name.ljust(width)}  {value}")
+        echo(f"{name.ljust(width)}  {value}")
 
 
 def _lines(facts: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

@@ -10,15 +10,24 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from isinglass.plain import for_json
+from isinglass.printable import printable
+
+
+def echo(*lines: str) -> None:
+    """Results for a person, a line each; a name from a file can neither add nor hide a line."""
+    for line in lines or ("",):
+        print(printable(line), flush=True)
+
 
 def say(text: str) -> None:
     """A line of prose; stdout stays free for results."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The one JSON document of a command."""
-    print(json.dumps(document, indent=2, default=str))
+    """The one JSON document of a command; None stands for a number that is not finite."""
+    print(json.dumps(for_json(document), indent=2, allow_nan=False))
 
 
 def command_line() -> str:

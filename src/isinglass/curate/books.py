@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from isinglass.curate.chain import Entry
 from isinglass.curate.contract import Contract
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.documents import read_json
 from isinglass.errors import LedgerError
 
 
@@ -80,7 +80,7 @@ class Books:
                 if entry.kind == "amend":  # shares are of what is spent from then on
                     self._spend(paid)
                     paid = []
-                self._terms(entry, json.loads(entry.facts))
+                self._terms(entry, read_json(entry.facts, infinite=True))
             if entry.micro:
                 paid.append(entry)
         self._spend(paid)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import threading
@@ -16,6 +15,7 @@ from isinglass.curate.chain import Entry, intact
 from isinglass.curate.database import connect
 from isinglass.curate.head import Head, Note, kept, new_secret, read_secret
 from isinglass.curate.store import PIECE, Nothing
+from isinglass.documents import read_json
 from isinglass.errors import LedgerError
 
 
@@ -288,7 +288,11 @@ class Keeper:
             return False
         first = self.db.entry(1)
         try:
-            name = str(json.loads(first.facts or "")["ledger"]) if first is not None else ""
+            name = (
+                str(read_json(first.facts or "", infinite=True)["ledger"])
+                if first is not None
+                else ""
+            )
             int(name, 16)  # it becomes part of a path
         except (ValueError, LookupError, TypeError):
             raise LedgerError(

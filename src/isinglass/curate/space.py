@@ -12,11 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass import stated
 from isinglass.curate import records as reading
 from isinglass.curate.planned_on import PlannedOn
 from isinglass.curate.public_fit import components, fitted_bounds
 from isinglass.curate.records import Records, other_columns, refuse_holes
 from isinglass.detect.metric import Metric, declare
+from isinglass.documents import read_json
 from isinglass.errors import CuratorError, PrivacyWarning, TableError
 from isinglass.table.scale import bounds_for, declared_scaling
 
@@ -228,7 +230,8 @@ class Space:
         if facts["format"] != "isinglass space 1" or facts["source"] not in ("declared", "public"):
             raise ValueError("format must be known")
         made = cls.declare(
-            facts["columns"], bounds=bounds, projection=scaling["projection"],
+            stated.names(facts["columns"], "columns"), bounds=bounds,
+            projection=scaling["projection"],
             metric=metric["name"], p=metric["p"], weights=metric["weights"],
             source=facts["source"],
         )  # fmt: skip
@@ -247,7 +250,7 @@ class Space:
     def load(cls, path: str | Path) -> Space:
         """Read a space from a file that `save` wrote; warn where an old one cannot be checked."""
         try:
-            facts = json.loads(Path(path).read_text(encoding="utf-8"))
+            facts = read_json(Path(path).read_bytes())
             made = cls.from_json(facts)
             if "planned_on" not in facts:
                 warnings.warn(
@@ -260,7 +263,7 @@ class Space:
             return made
         except OSError as error:
             raise CuratorError(f"the space {path} cannot be read: {error.strerror}") from None
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, TableError):
             raise CuratorError(f"the space {path} is damaged, or no space at all") from None
 
 

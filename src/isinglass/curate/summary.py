@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from isinglass.curate.chain import Entry
@@ -10,6 +9,7 @@ from isinglass.curate.contract import Contract
 from isinglass.curate.epsilon import number
 from isinglass.curate.head import Head
 from isinglass.curate.store import Database
+from isinglass.documents import read_json
 
 
 def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def summarized(database: Database, contract: Contract, version: int) -> dict[str
 
 def _told(change: Entry) -> dict[str, Any]:
     """A change of the terms or of the table, for people."""
-    facts = json.loads(change.facts or "{}")
+    facts = read_json(change.facts or "{}", infinite=True)
     terms = dict(facts.get("terms", {"version": change.version}))
     if "cap" in terms:
         terms["cap"] = number(terms["cap"])
