@@ -15,8 +15,9 @@ Estimate = tuple[Array, float]
 
 #: Uniform bands of a cosine transform, before neighbors are joined; low ones are split further.
 BANDS, LOWEST = 48, 8
-#: Haar wavelets are blind between their grid points, so that the grid is shifted so often.
-SHIFTS = 8
+#: Haar wavelets are blind between their grid points, so that the grid is shifted so often; of
+#: many rows the mean is good with fewer.
+SHIFTS, MANY_ROWS = 8, 20_000
 #: Noise passes its edge by this many units of Tracy and Widom's law once in several thousand.
 MARGIN = 4.0
 #: So many deviations above 1 a band's mean energy is no longer chance.
@@ -125,7 +126,8 @@ def _cosine(rows: Array) -> Estimate:
 
 def _haar(rows: Array) -> Estimate:
     n, total, gain = len(rows), np.zeros_like(rows), 0.0
-    shifts = np.unique((np.arange(SHIFTS) * n) // SHIFTS + np.arange(SHIFTS)) % n
+    count = SHIFTS if n <= MANY_ROWS else SHIFTS // 2
+    shifts = np.unique((np.arange(count) * n) // count + np.arange(count)) % n
     for shift in shifts:
         coefficients, lengths = _haar_transform(np.roll(rows, shift, axis=0))
         edges = np.cumsum([0, *lengths])

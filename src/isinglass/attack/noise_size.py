@@ -38,7 +38,7 @@ def noise_variance(Z: Array, known: Knowledge, n_columns: int) -> Array | None:
     if statistics is not None and len(statistics.mean) == n_columns:
         if not _looks_like(Z, statistics, said=keeps_units(known)):
             return None
-        return np.maximum(spread - np.square(statistics.deviation), 0.0)
+        return np.asarray(np.maximum(spread - np.square(statistics.deviation), 0.0))
     if not keeps_units(known):
         return None
     said = _said(known, spread)

@@ -20,7 +20,7 @@ from isinglass.attack.knowledge import (
 from isinglass.attack.marginals import clipped, statistics_for
 from isinglass.attack.noise_size import noise_variance, releases_averaged
 from isinglass.attack.row_filter import filtered
-from isinglass.attack.row_pairs import distinct_pairs, learn_and_interpolate
+from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.attack.shared_noise import without_shared_noise
 from isinglass.errors import AttackError
 
@@ -63,7 +63,9 @@ class RowOrderAttack(Attack):
             place = np.empty(len(order), dtype=np.intp)
             place[order] = np.arange(len(order))
             rng = chance.generator(self.random_state)
-            guess = learn_and_interpolate(rows, found, place[chosen], records, known, rng)
+            at = place[chosen]
+            first = None if found is None else Candidate(found[at], lambda: found)
+            guess = learn_and_interpolate(rows, first, at, records, known, rng)
         elif found is not None:
             guess = found
         else:
@@ -93,8 +95,8 @@ def smoothed(rows: Array, known: Knowledge, n_columns: int) -> Array | None:
 
 
 def _n_columns(Z: Array, known: Knowledge) -> int:
-    for kind in (KnownPairs, PopulationSample):
-        fact = known.find(kind)
+    pairs, sample = known.find(KnownPairs), known.find(PopulationSample)
+    for fact in (pairs, sample):
         if fact is not None and len(fact.records):
             return int(fact.records.shape[1])
     statistics = known.find(ColumnStatistics)

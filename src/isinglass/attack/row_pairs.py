@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.interpolation import Interpolator
-from isinglass.attack.knowledge import Knowledge, KnownPairs
+from isinglass.attack.knowledge import Knowledge, KnownPairs, RowOrder
 from isinglass.attack.marginals import deviations, divisors, statistics_for
 from isinglass.attack.noise_size import difference_variance
 from isinglass.attack.regression import fit_kernel, fit_ridge
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
 #: Known pairs used, pairs a kernel is fitted on, parts left out in turn.
-_MOST_PAIRS, _MOST_KERNEL, _FOLDS = 1_500, 300, 5
+_MOST_PAIRS, _MOST_KERNEL, _FOLDS = 1_000, 200, 5
 #: Fewer pairs cannot show which way of learning from them, or between them, is any good.
 _LEAST_PAIRS, _LEAST_BETWEEN = 12, 30
 #: Weights of guesses are drawn towards 0 as by so many records.
@@ -73,18 +73,25 @@ def stacked(candidates: list[Candidate], records: Array) -> Array:
 
 def learn_and_interpolate(
     rows: Array,
-    found: Array | None,
+    first: Candidate | None,
     places: Rows,
     records: Array,
     known: Knowledge,
     rng: np.random.Generator,
 ) -> Array:
-    """Several ways from known records to all of them, and what they leave interpolated."""
+    """Several ways from known records to all of them, and what they leave interpolated.
+
+    `first` is what is known without learning from pairs. Rows must be in order, and are
+    interpolated only where that order is known.
+    """
     if len(places) > _MOST_PAIRS:
         some = np.sort(rng.choice(len(places), _MOST_PAIRS, replace=False))
         places, records = places[some], records[some]
-    candidates = _candidates(rows, found, places, records, known, rng)
-    if len(places) >= _LEAST_BETWEEN:
+        if first is not None:
+            first = Candidate(first.left_out[some], first.everywhere)
+    ordered = known.find(RowOrder) is not None
+    candidates = _candidates(rows, first, places, records, known, rng, ordered=ordered)
+    if ordered and len(places) >= _LEAST_BETWEEN:
         along = Interpolator(places)
         candidates += [_interpolated(c, along, records, len(rows)) for c in candidates]
     return stacked(candidates, records)
@@ -101,11 +108,13 @@ def _interpolated(one: Candidate, along: Interpolator, records: Array, n_rows: i
 
 def _candidates(
     rows: Array,
-    found: Array | None,
+    first: Candidate | None,
     places: Rows,
     records: Array,
     known: Knowledge,
     rng: np.random.Generator,
+    *,
+    ordered: bool,
 ) -> list[Candidate]:
     """What is known without pairs first, then the mean, then what is learned from pairs."""
     m, d = records.shape
@@ -116,23 +125,25 @@ def _candidates(
     else:
         center, alone = statistics.mean, np.tile(statistics.mean, (m, 1))
     candidates = [Candidate(alone, lambda: np.tile(center, (len(rows), 1)))]
-    if found is not None:
-        candidates = [_as_is(found, places), *candidates, _as_is(rows, places)]
+    if first is not None:
+        candidates.insert(0, first)
+    if rows.shape[1] == d:
+        candidates.append(Candidate(rows[places], lambda: rows))
     if m < _LEAST_PAIRS:
         return candidates
     plain = (rows - rows.mean(axis=0)) / divisors(deviations(rows))
-    slow = filtered(plain, difference_variance(plain), Knowledge())
+    views = [plain]
+    if first is not None:
+        found = np.array(first.everywhere())
+        found[places] = first.left_out
+        found = (found - found.mean(axis=0)) / divisors(deviations(found))
+        views += [np.column_stack([found, plain]), found]
+    elif ordered:
+        views.append(filtered(plain, difference_variance(plain), Knowledge()))
     parts = np.array_split(rng.permutation(m), min(m, _FOLDS))
-    views = [plain, slow]
-    if found is not None:
-        views.append((found - found.mean(axis=0)) / divisors(deviations(found)))
     candidates += [_learned(seen, places, records, parts, None) for seen in views]
-    candidates.append(_learned(slow, places, records, parts, rng))
+    candidates.append(_learned(views[-1], places, records, parts, rng))
     return candidates
-
-
-def _as_is(table: Array, places: Rows) -> Candidate:
-    return Candidate(table[places], lambda: table)
 
 
 def _learned(

@@ -83,8 +83,8 @@ def _skewness_error(records: Array, skewness: Array) -> float:
 def _group_means(rows: Array, groups: Groups, size: Array) -> Array:
     """The mean of each group, shrunk for the records' own part in it."""
     count = np.bincount(groups)
-    means = np.stack([np.bincount(groups, column) for column in rows.T], axis=1)
-    means /= np.maximum(count, 1)[:, np.newaxis]
+    sums = np.stack([np.bincount(groups, column) for column in rows.T], axis=1)
+    means = sums / np.maximum(count, 1)[:, np.newaxis]
     kept = size / (size + 1.0 / np.maximum(count, 1)[:, np.newaxis])
     return np.asarray((means * kept)[groups])
 
@@ -115,7 +115,7 @@ def _blocks_from_start(rows: Array) -> Groups | None:
     n = len(rows)
     sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
     squares = float(np.square(rows).sum())
-    lengths = np.arange(2, max(n // 3, 2) + 1)
+    lengths = np.arange(2, min(max(n // 3, 2), _LONGEST) + 1)
     inside = np.empty(len(lengths))
     for i, length in enumerate(lengths):
         edges = np.append(np.arange(0, n, length), n)
