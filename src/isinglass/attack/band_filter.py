@@ -18,10 +18,10 @@ BANDS, LOWEST = 48, 8
 #: Haar wavelets are blind between their grid points, so that the grid is shifted so often; of
 #: many rows the mean is good with fewer.
 SHIFTS, MANY_ROWS = 8, 20_000
-#: Noise passes its edge by this many units of Tracy and Widom's law once in several thousand.
-MARGIN = 4.0
+#: Noise passes its edge by this many units of Tracy and Widom's law less than once in 10,000.
+MARGIN = 5.0
 #: So many deviations above 1 a band's mean energy is no longer chance.
-CLEAR = 3.0
+CLEAR = 4.0
 
 
 def filter_rows(white: Array, *, basis: Array | None = None, ordered: bool = True) -> Array:

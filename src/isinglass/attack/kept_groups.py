@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ Codes = NDArray[np.intp]
 
 #: A column of numbers with at most this many values is one of categories, too.
 _FEW_VALUES = 200
-#: Columns and pairs of columns that are tried as groups.
-_MOST_GROUPINGS = 10
+#: Columns, and pairs of columns, that are tried as groups.
+_MOST_GROUPINGS, _MOST_PAIRS = 8, 6
 #: Quantiles at which numbers are cut to be grouped together with other columns.
 _CUTS = np.linspace(0, 1, 9)[1:-1]
 
@@ -66,15 +66,16 @@ class GroupMeans:
 def groupings(kept: Array, is_category: NDArray[np.bool_]) -> list[Codes]:
     """Ways to group rows by what was kept: each column, all together, then pairs of them.
 
-    Numbers with many values are grouped by their quantiles where others stand beside them.
+    Numbers with many values are grouped by their quantiles. Pairs of categories come first,
+    since no regression on single columns sees them.
     """
-    codes = [_codes(column, bool(mark)) for column, mark in zip(kept.T, is_category, strict=True)]
+    order = np.argsort(~is_category, kind="stable")
+    codes = [_codes(kept[:, j], bool(is_category[j])) for j in order[:_MOST_GROUPINGS]]
     found = list(codes)
     if len(codes) > 2:
         found.append(_together(codes))
-    for a, b in combinations(codes, 2):
-        found.append(_together([a, b]))
-    return found[:_MOST_GROUPINGS]
+    found += [_together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
+    return found
 
 
 def _codes(column: Array, is_category: bool) -> Codes:
