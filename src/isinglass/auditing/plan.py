@@ -35,7 +35,7 @@ from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.cast import LOCATED, Cast
+from isinglass.auditing.cast import LOCATED, SEEN_UNALIGNED, Cast
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.result import SkippedAttack
 
@@ -84,7 +84,13 @@ class Scene:
 
     def seen(self) -> Array:
         """The released rows under attack."""
-        return np.asarray(self.released[self.cast.attacked], dtype=np.float64)
+        return np.asarray(self.released[self.released_rows()], dtype=np.float64)
+
+    def released_rows(self, n: int | None = None) -> Array:
+        """Their numbers, or those of the first n; all where there is not one for each record."""
+        if len(self.released) != len(self.table):
+            return np.arange(len(self.released))[:SEEN_UNALIGNED]
+        return self.cast.attacked[:n]
 
     def truth(self) -> Array:
         return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
@@ -95,7 +101,7 @@ class Scene:
         Without `others` for attacks that read one release only: what is listed is used. `few`
         for those that learn from pairs: they need no row but those known and those scored.
         """
-        rows, known = self.cast.attacked[: self.cast.n_few if few else None], Knowledge()
+        rows, known = self.released_rows(self.cast.n_few if few else None), Knowledge()
         if self.parameters is not None:
             known |= self.parameters
         if self.kept is not None:
@@ -153,7 +159,7 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
             skipped.append(SkippedAttack(name, reason))
             continue
         if scene.secret_order and name in NEED_ROWS:
-            why = "the rows stand in a secret order, which only the key tells"
+            why = "it needs to know which released row is whose record, and nobody told"
             skipped.append(SkippedAttack(name, why, applicable=True))
             continue
         own = asked[name]
