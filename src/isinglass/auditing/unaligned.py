@@ -159,11 +159,12 @@ class _Sides:
         return _Pairs(behind, pairs, self.table, self.span)
 
 
-def _outliers(score: Score) -> dict[str, None]:
-    """No figure for outliers where a blind guess leaves no room for one: chance would decide it."""
-    if score.outliers_baseline is None or score.outliers_baseline <= NO_ROOM:
+def _outliers(score: Score) -> dict[str, float]:
+    """No gain on outliers where a blind guess leaves no room for one: chance would decide it."""
+    blind = score.outliers_baseline
+    if blind is None or score.outliers is None or blind <= NO_ROOM:
         return {}
-    return {"outliers": None, "outliers_baseline": None}
+    return {"outliers_baseline": max(blind, score.outliers)}
 
 
 def _shown(nearer: list[Array], fresh: Array, n_columns: int) -> tuple[float, float]:
