@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,14 +108,16 @@ def undo(release: Loaded, order: Rows) -> Loaded:
     return release.take(back)
 
 
-def refuse_other_length(table: Loaded, release: Loaded) -> None:
-    """Rows that are matched by order must be as many on both sides."""
-    if len(table.X) != len(release.X):
-        raise AuditError(
-            f"{table.name} has {len(table.X):,} rows and {release.name} has {len(release.X):,}, so "
-            "they do not match by order; name a column that identifies rows in both with --id, or "
-            "settle missing values as the release did with --missing"
-        )
+def other_length(table: Loaded, release: Loaded) -> str | None:
+    """What to tell about rows that cannot be matched by order; None where they are as many."""
+    if len(table.X) == len(release.X):
+        return None
+    return (
+        f"{Path(table.name).name} has {len(table.X):,} rows and {Path(release.name).name} has "
+        f"{len(release.X):,}, so they do not match by order and every released row may be "
+        "anybody's. A column that identifies rows in both files makes the audit sharper; so does "
+        "settling missing values as the release did."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,8 @@ def audit_files(
 
     A release of ours says itself which columns it kept, in which order its rows stand and what is
     public about its method. Of any other, all numeric columns count, and its rows are taken to
-    stand in the table's order unless `id_column` names a column that is in both.
+    stand in the table's order unless `id_column` names a column that is in both. Files of
+    different length are audited as if every released row were anybody's.
 
     Parameters
     ----------
@@ -118,6 +119,12 @@ def audit_files(
     theirs, kept_names = _load_release(released, facts, id_column, label, progress)
     n_rows = len(mine.X)
     mine, theirs, rows, correspond, ordered = _aligned(mine, theirs, facts, key, id_column, notes)
+    if len(theirs.X) != len(mine.X) and hasattr(perturbation, "_key"):
+        raise AuditError(
+            f"{mine.name} has {len(mine.X):,} rows and {theirs.name} has {len(theirs.X):,}: the "
+            "key turns every row of one into a row of the other; it is another table, or missing "
+            "values were settled otherwise"
+        )
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
@@ -251,7 +258,9 @@ def _aligned(
                     f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner."
                 )
         return mine.take(rows), theirs.take(places), rows, True, True
-    align.refuse_other_length(mine, theirs)
+    if told := align.other_length(mine, theirs):
+        notes.append(told)
+        return mine, theirs, everything, False, False
     if facts is not None and facts.order == "keyed":
         if key is None or key.shuffle is None:
             notes.append("The release is in a secret order and the key was not given to undo it.")

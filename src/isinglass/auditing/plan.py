@@ -77,7 +77,7 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
             skip(name, reason or denied or "", applicable=not reason)
             continue
         if scene.secret_order and name in NEED_ROWS:
-            why = "the rows stand in a secret order, which only the key tells"
+            why = "it needs to know which released row is whose record, and nobody told"
             skip(name, why, applicable=True)
             continue
         own = asked[name]

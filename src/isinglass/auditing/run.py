@@ -181,19 +181,19 @@ def audit(
     given = None if isinstance(knowledge, str) else Knowledge.of(knowledge)
     if given is None and knowledge != "auto":
         raise ValueError(f"knowledge must be 'auto' or facts, got {knowledge!r}")
-    n_common = min(len(X), len(Z))
-    outliers = truth.strongest[truth.strongest < n_common]
+    n_records = len(X)
+    outliers = truth.strongest
     cast = (
         cast_rows(
-            n_common,
+            n_records,
             X.shape[1],
             outliers,
             rng,
             most_pairs=most_pairs,
-            aligned=bool(rows_correspond) or n_common > SEEN_UNALIGNED,
+            aligned=bool(rows_correspond) or n_records > SEEN_UNALIGNED,
         )
         if given is None
-        else all_rows(n_common, outliers)
+        else all_rows(n_records, outliers)
     )
     beside = _kept(kept, len(Z))
     scene = Scene(
@@ -365,7 +365,7 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str
         )
     if scene.secret_order:
         notes.append(
-            "The rows stand in a secret order and the key was not given: nothing is said about "
+            "Nobody told the audit which released row is whose record: nothing is said about "
             "detection, and attacks that need row numbers were not run."
         )
     elif scene.rows_correspond is False:

@@ -21,7 +21,7 @@ from isinglass.attack.knowledge import (
     RowOrder,
 )
 from isinglass.auditing.attackers import KEY_HOLDER, attacker_of
-from isinglass.auditing.cast import Cast
+from isinglass.auditing.cast import SEEN_UNALIGNED, Cast
 
 Array = NDArray[Any]
 
@@ -53,7 +53,13 @@ class Scene:
 
     def seen(self) -> Array:
         """The released rows under attack."""
-        return np.asarray(self.released[self.cast.attacked], dtype=np.float64)
+        return np.asarray(self.released[self.released_rows()], dtype=np.float64)
+
+    def released_rows(self, n: int | None = None) -> Array:
+        """Their numbers, or those of the first n; all where there is not one for each record."""
+        if len(self.released) != len(self.table):
+            return np.arange(len(self.released))[:SEEN_UNALIGNED]
+        return self.cast.attacked[:n]
 
     def truth(self) -> Array:
         return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
@@ -73,7 +79,7 @@ class Scene:
         `whole` for those that look along the rows of the file: they see all of them, in order.
         `order` for those that use the place of a row in the file.
         """
-        rows, known = self.cast.attacked[: self.cast.n_few if few else None], Knowledge()
+        rows, known = self.released_rows(self.cast.n_few if few else None), Knowledge()
         if whole:
             rows = np.arange(len(self.released))
         if self.parameters is not None:

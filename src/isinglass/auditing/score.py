@@ -229,6 +229,15 @@ def nearest_guesses(
     """For every record the guess that comes nearest to it, with columns counted by their range.
 
     Where rows do not correspond, a record is given away by whichever released row shows it.
+    """
+    return np.asarray(guess[nearest_rows(guess, truth, span, but=but)])
+
+
+def nearest_rows(
+    guess: Array, truth: Array, span: Array, *, but: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """For every record the number of the guess that comes nearest to it.
+
     `but` is the number of one guess for each record that does not count.
     """
     G, T = (np.asarray(m / span, dtype=np.float32) for m in (guess, truth))
@@ -242,7 +251,7 @@ def nearest_guesses(
         if but is not None:
             away[np.arange(len(away)), but[a : a + step]] = np.inf
         found[a : a + step] = away.argmin(axis=1)
-    return np.asarray(guess[found])
+    return found
 
 
 def wilson(share: float, n: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,9 @@ from isinglass.auditing.score import (
     Yardstick,
     above_chance,
     constants,
-    nearest_guesses,
-    nearest_others,
     score_rows,
 )
+from isinglass.auditing.unaligned import score_unaligned
 from isinglass.chance import haar
 from isinglass.errors import IsinglassError
 from isinglass.measure.separation import best_naming
@@ -67,9 +66,9 @@ def attack_all(
             if step.whole:
                 everything = np.asarray(scene.released, dtype=np.float64)
                 guess = _guess(step, everything, (len(everything), truth.shape[1]))
-                guess = guess[scene.cast.attacked]
+                guess = guess[scene.released_rows()]
             else:
-                guess = _guess(step, seen[:few], truth[:few].shape)
+                guess = _guess(step, seen[:few], (len(seen[:few]), truth.shape[1]))
         except IsinglassError as error:
             outcomes.append(Outcome(step, None, str(error), not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
@@ -116,7 +115,7 @@ def _scored(
         if getattr(step.attack, "unordered", False):
             scores.append(_scored_by_best_name(guess, truth, yard, blind, parts))
     if not scene.rows_correspond and not step.uses_rows:
-        scores.append(_scored_by_nearest(guess, truth, yard, blind, parts, held_out))
+        scores.append(_scored_by_nearest(scene, step, guess, yard, blind, held_out, rng))
     return max(scores, key=lambda s: s.gain())
 
 
@@ -136,52 +135,25 @@ def _scored_by_best_name(
 
 
 def _scored_by_nearest(
+    scene: Scene,
+    step: Step,
     guess: Array,
-    truth: Array,
     yard: Yardstick,
     blind: dict[str, Array],
-    parts: dict[str, Any],
     held_out: Array | None,
+    rng: np.random.Generator,
 ) -> Score:
-    """Each record beside the guess that shows it best.
-
-    Whatever looks like the population comes near to every record, and only what comes nearer
-    tells something. So the baseline is the best of four: constants, the nearest record that is
-    another one, and the nearest of records, and of guesses, whose columns were shuffled one by
-    one.
-    """
-    asked = parts["chosen"] | parts["outlier"]
-    records, chosen = truth[asked], parts["chosen"][asked]
-    about: dict[str, Any] = {
-        "outlier": parts["outlier"][asked], "chosen": chosen, "others": None, "rng": parts["rng"],
-        "scored_by": "nearest record",
-    }  # fmt: skip
-    shuffled, mixed = (
-        np.column_stack([parts["rng"].permutation(column) for column in m.T])
-        for m in (truth, guess)
-    )
-    tables = [
-        nearest_guesses(guess, records, yard.span),
-        nearest_others(truth, records, yard.span),
-        nearest_guesses(shuffled, records, yard.span),
-        nearest_guesses(mixed, records, yard.span),
-    ]
-    score, *blinds = (score_rows(t, records, yard, blind, **about) for t in tables)
-    for other in blinds:
-        score = above_chance(score, other)
-    near, far, *chance = (np.square((t - records)[chosen] / yard.span).sum(axis=1) for t in tables)
-    score = replace(
-        score,
-        shown=float((near < 0.01 * far).mean()),
-        shown_baseline=max(
-            0.1 ** records.shape[1], *(float((c < 0.01 * far).mean()) for c in chance)
-        ),
-    )
-    if held_out is None or not len(held_out):
-        return score
-    beside = nearest_guesses(guess, held_out[:, yard.varies], yard.span)
-    control = np.abs(beside - held_out[:, yard.varies]) <= yard.widths("within")
-    return replace(score, control=float(control.mean()))
+    """Records and guesses side by side, whichever row shows whom."""
+    cast, n = scene.cast, len(scene.table)
+    chosen, outlier, given = (np.zeros(n, dtype=bool) for _ in range(3))
+    chosen[cast.attacked[cast.chosen]] = outlier[cast.attacked[cast.outlier]] = True
+    given[cast.sample] = given[cast.attacked[: step.n_known]] = True
+    table = np.asarray(scene.table, dtype=np.float64)[:, yard.varies]
+    beside = None if held_out is None else held_out[:, yard.varies]
+    return score_unaligned(
+        guess, table, yard, blind, chosen=chosen & ~given, outlier=outlier & ~given,
+        given=given, rng=rng, held_out=beside,
+    )  # fmt: skip
 
 
 def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

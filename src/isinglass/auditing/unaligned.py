@@ -1,0 +1,213 @@
+"""Scores of guesses whose rows may be anybody's: a guess beside the record it shows best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.auditing.score import (
+    Score,
+    Yardstick,
+    above_chance,
+    nearest_others,
+    nearest_rows,
+    over_baseline,
+    score_rows,
+    wilson,
+)
+
+Array = NDArray[Any]
+Marks = NDArray[np.bool_]
+
+#: A guess shows a record where it is nearer to it than any other record is, by one of these
+#: factors; the share that chance gives is taken off for each, and the largest difference counts.
+NEARER = (0.1, 0.2, 0.3, 0.5)
+#: So many guesses are scored where there are fewer of them than records.
+MOST_GUESSES = 9604
+#: A baseline above this leaves so little that a single record would make a large gain.
+NO_ROOM = 0.95
+#: Records that play fresh draws from the population, to see how near those come to others.
+MOST_FRESH = 4000
+
+
+def score_unaligned(
+    guess: Array,
+    table: Array,
+    yard: Yardstick,
+    blind: dict[str, Array],
+    *,
+    chosen: Marks,
+    outlier: Marks,
+    given: Marks,
+    rng: np.random.Generator,
+    held_out: Array | None = None,
+    by_chance: Array | None = None,
+) -> Score:
+    """Compare guesses with records, neither of which tells whose the other is.
+
+    Of as many guesses as records each record is held beside the guess that shows it best. Of
+    fewer, as in a release of half of the rows, each guess is held beside the record that it shows
+    best: the records that were left out are nobody's success or failure. Of more, values are
+    compared guess by guess, and the share of records that are shown goes by record.
+
+    Whatever looks like the population comes near to every record, and only what comes nearer
+    tells something. So the baseline is the best of several: constants, the nearest record that is
+    another one, and the nearest of records, and of guesses, whose columns were shuffled one by
+    one.
+
+    Parameters
+    ----------
+    guess, table : varying columns of all guesses and of all records
+    chosen, outlier, given : marks of the records to score, of the true outliers, and of the
+        records that the attacker was given, which do not count
+    by_chance : the guess of the same attack from a release whose columns were shuffled, for
+        attacks that fit a number to each row
+    """
+    shuffled = shuffled_columns(table, rng)
+    blinds = [shuffled_columns(guess, rng), *([] if by_chance is None else [by_chance])]
+    sides = _Sides(guess, table, yard.span, rng)
+    by_guess = by_record = None
+    if len(guess) != len(table):
+        by_guess = sides.by_guess(blinds, given)
+    if len(guess) >= len(table):
+        by_record = sides.by_record([shuffled, *blinds], chosen | outlier)
+    # More guesses than records come nearer than any other record does, whatever they are.
+    values, shown = by_guess or by_record, by_record or by_guess
+    assert values is not None
+    assert shown is not None
+    counted = np.ones(len(values.behind), dtype=bool)
+    if values is by_record:
+        counted = chosen[values.behind]
+    about = {
+        "outlier": outlier[values.behind], "chosen": counted, "others": None, "rng": rng,
+        "scored_by": "nearest record",
+    }  # fmt: skip
+    score, *chance = (score_rows(g, r, yard, blind, **about) for g, r in values.pairs)
+    for other in chance:
+        score = above_chance(score, other)
+    nearer = shown.ratios(counted if shown is values else chosen[shown.behind])
+    fresh = _fresh(table, len(guess), yard.span, rng)
+    share, baseline = _shown(nearer, fresh, table.shape[1])
+    score = replace(score, shown=share, shown_baseline=baseline, **_outliers(score))
+    flat = values.pairs[0][1].std(axis=0) < 1e-9 * yard.span  # all guesses show one record
+    score = replace(score, r2=np.where(flat, 0.0, score.r2))
+    if held_out is None or not len(held_out):
+        return score
+    beside = guess[nearest_rows(guess, held_out, yard.span)]
+    control = np.abs(beside - held_out) <= yard.widths("within")
+    return replace(score, control=float(control.mean()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Guesses beside records: those of the attack, the nearest other records, then blind ones."""
+
+    behind: NDArray[np.intp]  # the number of each record of the first pair
+    pairs: list[tuple[Array, Array]]
+    table: Array
+    span: Array
+
+    def ratios(self, counted: Marks) -> list[Array]:
+        """Squared distance of guess and record over that to the nearest other record.
+
+        For the attack, then for each blind guess.
+        """
+        (guesses, records), (others, _), *blinds = self.pairs
+        far, found = _squared(others, records, self.span), []
+        for g, r in [(guesses, records), *blinds]:
+            if r is not records:
+                far = _squared(nearest_others(self.table, r, self.span), r, self.span)
+            found.append((_squared(g, r, self.span) / _positive(far))[counted])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The two ways to hold guesses beside records."""
+
+    guess: Array
+    table: Array
+    span: Array
+    rng: np.random.Generator
+
+    def by_guess(self, blinds: list[Array], given: Marks) -> _Pairs:
+        """Each guess beside the record it shows best, but for records the attacker was given."""
+        rows = self.rng.permutation(len(self.guess))[:MOST_GUESSES]
+        behind = nearest_rows(self.table, self.guess[rows], self.span)
+        counted = ~given[behind]
+        if counted.any():
+            rows, behind = rows[counted], behind[counted]
+        records = self.table[behind]
+        pairs = [(self.guess[rows], records)]
+        pairs.append((nearest_others(self.table, records, self.span), records))
+        for other in blinds:
+            some = other[self.rng.integers(0, len(other), len(rows))]
+            pairs.append((some, self.table[nearest_rows(self.table, some, self.span)]))
+        return _Pairs(behind, pairs, self.table, self.span)
+
+    def by_record(self, blinds: list[Array], asked: Marks) -> _Pairs:
+        """Each record beside the guess that shows it best."""
+        behind = np.flatnonzero(asked)
+        records = self.table[behind]
+        pairs = [(self.guess[nearest_rows(self.guess, records, self.span)], records)]
+        pairs.append((nearest_others(self.table, records, self.span), records))
+        for other in blinds:
+            pairs.append((other[nearest_rows(other, records, self.span)], records))
+        return _Pairs(behind, pairs, self.table, self.span)
+
+
+def _outliers(score: Score) -> dict[str, float]:
+    """No gain on outliers where a blind guess leaves no room for one: chance would decide it."""
+    blind = score.outliers_baseline
+    if blind is None or score.outliers is None or blind <= NO_ROOM:
+        return {}
+    return {"outliers_baseline": max(blind, score.outliers)}
+
+
+def _shown(nearer: list[Array], fresh: Array, n_columns: int) -> tuple[float, float]:
+    """Share of records shown, and what chance gives, by the factor that tells them apart best."""
+    found = []
+    for factor in NEARER:
+        shares = [float((ratio < factor**2).mean()) for ratio in nearer]
+        by_chance = float((fresh < factor**2).mean()) if len(fresh) else 0.0
+        upper = wilson(by_chance, len(fresh))[1] if len(fresh) and by_chance else by_chance
+        found.append((shares[0], max(factor**n_columns, upper, *shares[1:])))
+    return max(found, key=lambda pair: float(over_baseline(*pair)))
+
+
+def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) -> Array:
+    """How near fresh draws from the population come: some records play them, for the others.
+
+    Their numbers are as those of guesses and records, since more draws come nearer.
+    """
+    order = rng.permutation(len(table))
+    share = min(max(n_guesses / (n_guesses + len(table)), 0.1), 0.9)
+    cut = round(share * len(table))
+    draws, rest = table[order[:cut]], table[order[cut:]]
+    if len(draws) < 2 or len(rest) < 2:
+        return np.empty(0)
+    if n_guesses < len(table):
+        draws = draws[:MOST_FRESH]
+        records = rest[nearest_rows(rest, draws, span)]
+    else:
+        records = rest[:MOST_FRESH]
+        draws = draws[nearest_rows(draws, records, span)]
+    far = _squared(nearest_others(rest, records, span), records, span)
+    return _squared(draws, records, span) / _positive(far)
+
+
+def shuffled_columns(table: Array, rng: np.random.Generator) -> Array:
+    """Each column in an order of its own: as many values, and no records."""
+    return np.column_stack([rng.permutation(column) for column in table.T])
+
+
+def _squared(a: Array, b: Array, span: Array) -> Array:
+    return np.asarray(np.square((a - b) / span).sum(axis=1))
+
+
+def _positive(squared: Array) -> Array:
+    """Distances to divide by; where all records are the same, nothing is nearer than another."""
+    return np.asarray(np.where(squared > 0, squared, np.finfo(np.float64).tiny))
