@@ -11,6 +11,7 @@ from isinglass.attack.base import Attack
 from isinglass.attack.collusion import CollusionAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
+from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import (
     Colluders,
     Knowledge,
@@ -26,6 +27,7 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.posterior import PosteriorAttack
+from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -46,6 +48,8 @@ ATTACKS: dict[str, type[Attack]] = {
         MAPAttack,
         SpectralAttack,
         PosteriorAttack,
+        RowOrderAttack,
+        KeptColumnsAttack,
         LinkageAttack,
         DistanceAttack,
         CollusionAttack,
@@ -140,6 +144,10 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
+    if name == "row_order" and (rowless or not scene.order_shows):
+        return "the rows do not stand in the table's order, or nobody can see it"
+    if name == "kept_columns" and scene.kept is None:
+        return "no column left as it was"
     if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
         return "it needs a public matrix, which only the multiparty method has"
     if name in ("spectral", "posterior") and not same_width:
@@ -207,6 +215,31 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(PosteriorAttack(random_state=seed), known, scene.table.shape[1])
 
 
+def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
+    """From the file alone; with a sample and a few recognized rows; with many of them."""
+    known = scene.common(whole=True, order=True) | scene.statistics
+    yield from _along_the_file(scene, RowOrderAttack(random_state=seed), known)
+
+
+def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(whole=True, order=True) | scene.statistics
+    yield from _along_the_file(scene, KeptColumnsAttack(random_state=seed), known)
+
+
+def _along_the_file(scene: Scene, attack: Attack, known: Knowledge) -> Iterator[Step]:
+    """An attack on the whole file by an outsider, by somebody acquainted and by an insider."""
+    d = scene.table.shape[1]
+    yield Step(attack, known, d, whole=True)
+    known |= scene.sample()
+    few = [n for n in scene.cast.levels if n <= few_pairs(d)]
+    levels = {max(few, default=0), scene.cast.most_pairs}
+    for n in sorted(levels):
+        pairs = scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(
+            attack, known | pairs if n else known, d, n, n or None, uses_rows=True, whole=True
+        )
+
+
 def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
     """Without what is claimed of a method that adds no noise: there may be some after all."""
     if scene.parameters is not None and scene.parameters.method in UNIT_KEEPING:
@@ -268,6 +301,8 @@ _STEPS = {
     "map": _map,
     "spectral": _spectral,
     "posterior": _posterior,
+    "row_order": _row_order,
+    "kept_columns": _kept_columns,
     "linkage": _linkage,
     "distance": _distance,
     "collusion": _collusion,
