@@ -38,7 +38,12 @@ $(VENV)/.bench: $(VENV)/.all
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
 	@touch $@
 
-setup: $(VENV)/.all postgresql
+# Kernels are compiled once, whenever they change, and kept on disk beside their sources.
+$(VENV)/.kernels: $(VENV)/.all $(wildcard src/isinglass/kernels/*.py)
+	$(TEST_ENV) $(BIN)/python -m tests.compile
+	@touch $@
+
+setup: $(VENV)/.kernels postgresql
 
 # The ledger's tests start a PostgreSQL server of their own, and say so where there is none. Only
 # its programs are installed: no server is left running, and nothing happens where they are.
@@ -72,11 +77,11 @@ types: $(VENV)/.all
 # says which files begin.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -r s
 
-test: $(VENV)/.all postgresql
+test: $(VENV)/.kernels postgresql
 	$(PYTEST) --durations 10 -m "not matrix"
 
 # Types are checked beside the tests, whenever these wait, and shown below them.
-check: style postgresql
+check: style $(VENV)/.kernels postgresql
 	@nice $(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
 	$(MAKE) --no-print-directory test; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; \
@@ -87,7 +92,7 @@ check: style postgresql
 # The log is to be committed: it says what passed, when, and on which commit.
 check-all: SHELL := bash
 check-all: .SHELLFLAGS := -o pipefail -c
-check-all: lint postgresql
+check-all: lint $(VENV)/.kernels postgresql
 	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	$(PYTEST) --durations 25 --disable-warnings --color no; } | tee docs/check-all.log

@@ -14,8 +14,8 @@ _HOMES = itertools.count()
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
-# The first file compiles the kernels, which are kept on disk, while the second process is busy with
-# what needs none of them. Then the files that take long, so that both processes end together.
+# Files that take long begin, so that both processes end together. Where the kernels are not yet
+# compiled (`make setup` does it), the first file does, while the next ones need none of them.
 ORDER = (
     "detect/test_distance.py",
     "cli/test_cli_release.py",
