@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.forward import (
-    Forward,
-    Pairs,
-    described,
-    described_exact,
-    exact_map,
-    learn_map,
-)
+from isinglass.attack.forward import Forward, described, described_exact
+from isinglass.attack.forward_map import Pairs, exact_map, learn_map
 from isinglass.attack.join import Groups, joined
 from isinglass.attack.ranking import compared, mean_log_rank
 

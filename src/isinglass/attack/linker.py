@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from isinglass import chance
 from isinglass.attack.bootstrap import learn_forward
 from isinglass.attack.fit import GaussianFit, PairFit, UniformFit
-from isinglass.attack.forward import Forward, Pairs
+from isinglass.attack.forward import Forward
+from isinglass.attack.forward_map import Pairs
 from isinglass.attack.join import Groups, joined
 from isinglass.attack.knowledge import (
     KeptColumns,
