@@ -225,7 +225,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
 
 
 def _sample(scene: Scene) -> PopulationSample:
-    return PopulationSample(scene.table[scene.cast.sample])
+    kept = None if scene.kept is None else scene.kept[scene.cast.sample]
+    return PopulationSample(scene.table[scene.cast.sample], kept)
 
 
 def _naive(scene: Scene, seed: int) -> Iterator[Step]:
@@ -235,6 +236,7 @@ def _naive(scene: Scene, seed: int) -> Iterator[Step]:
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
     for n in scene.cast.levels:
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
+        known |= _sample(scene)
         yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
 
 
