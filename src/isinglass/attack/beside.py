@@ -16,7 +16,7 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
 #: Categories of a kept column that get a column of their own: the most frequent among the pairs.
-_MOST_CATEGORIES = 60
+_MOST_CATEGORIES = 20
 #: How much of the distance from the mean an interpolated value keeps.
 _SHARES = (1.0, 0.75, 0.5, 0.25)
 
@@ -42,13 +42,11 @@ class Beside:
             columns += [_in_units(numbers[:, [j]]) for j in range(numbers.shape[1])]
             codes = kept.values[:, kept.is_category]
             columns += [_indicators(code, rows) for code in codes.T]
-            sample = known.find(PopulationSample)
-            if sample is not None and sample.kept is not None and len(sample.records):
-                groups = sample.kept[:, kept.is_category]
-                guesses += [
-                    group_means(theirs, scale(sample.records), ours)
-                    for theirs, ours in zip(groups.T, codes.T, strict=True)
-                ]
+            theirs, records = _sampled(known, kept, targets.shape[1], scale)
+            guesses += [
+                group_means(code, rows, targets, their, records)
+                for code, their in zip(codes.T, theirs.T, strict=True)
+            ]
         order = known.find(RowOrder)
         if order is not None:
             if len(order.positions) != n:
@@ -59,27 +57,46 @@ class Beside:
         return cls(tuple(c for c in columns if c.shape[1]), tuple(guesses))
 
 
-def group_means(codes: Array, records: Array, wanted: Array) -> Array:
-    """The mean record of each category, drawn towards that of all the more the fewer there are.
+def _sampled(
+    known: Knowledge, kept: KeptColumns, n_columns: int, scale: Any
+) -> tuple[Array, Array]:
+    """Categories and records of the sample; none where its kept values are not known."""
+    sample, n_kept = known.find(PopulationSample), kept.values.shape[1]
+    if sample is None or sample.kept is None or sample.kept.shape[1] != n_kept:
+        return np.empty((0, int(kept.is_category.sum()))), np.empty((0, n_columns))
+    return sample.kept[:, kept.is_category], np.asarray(scale(sample.records))
 
-    With the variance w within groups and b between their true means, the mean of n records is
-    best kept to n / (n + w / b) of its distance from the mean of all (a random-effects model).
+
+def group_means(
+    codes: Array, rows: Rows, targets: Array, other_codes: Array, others: Array
+) -> Array:
+    """The mean record of each row's category, from the pairs and from other records.
+
+    A pair does not count in its own mean. With the variance w within groups and b between their
+    true means, the mean of n records is best kept to n / (n + w / b) of its distance from the
+    mean of all (a random-effects model).
     """
-    values, group = np.unique(codes, return_inverse=True)
+    seen = np.concatenate([codes[rows], other_codes])
+    records = np.vstack([targets, others])
+    values, group = np.unique(seen, return_inverse=True)
     count = np.bincount(group).astype(np.float64)[:, np.newaxis]
     center = records.mean(axis=0)
     sums = np.zeros((len(values), records.shape[1]))
     np.add.at(sums, group, records - center)
     means = sums / count
     freedom = max(len(records) - len(values), 1)
-    within = (np.square(records - center - means[group])).sum(axis=0) / freedom
+    within = np.square(records - center - means[group]).sum(axis=0) / freedom
     # The means vary by b and by w / n; what is left of the first after the second is b.
     between = np.square(means).mean(axis=0) - within * (1.0 / count).mean()
-    ratio = np.where(between > 0, within / np.where(between > 0, between, 1.0), np.inf)
-    shrunk = center + means * count / (count + ratio)
-    place = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    known = values[place] == wanted
-    return np.where(known[:, np.newaxis], shrunk[place], center)
+    told = (between > 0) & (len(records) > len(values))
+    ratio = np.where(told, within / np.where(told, between, 1.0), np.inf)
+    place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+    total, number = sums[place], count[place]
+    unknown = values[place] != codes
+    total[unknown], number[unknown] = 0.0, 0.0
+    total[rows] -= targets - center
+    number[rows] -= 1.0
+    return np.asarray(center + total / np.maximum(number + ratio, 1e-300))
 
 
 def interpolated(positions: Array, rows: Rows, targets: Array) -> Array:

@@ -53,8 +53,8 @@ def choose(fits: list[Fit], n_plain: int | None = None) -> NDArray[np.intp]:
 def clearly_better(errors: Array, others: Array) -> NDArray[np.bool_]:
     """For each column, whether errors are smaller than others beyond doubt.
 
-    That is, four times smaller in the mean square; or smaller by a few percent and by two
-    standard errors of the difference, which a few far pairs make large.
+    That is, four times smaller in the mean square, and not in a few far pairs only; or smaller by
+    a few percent and by two standard errors of the difference, which far pairs make large.
     """
     ours, theirs = np.square(errors), np.square(others)
     # A column that was not tried has infinite errors.
@@ -63,7 +63,10 @@ def clearly_better(errors: Array, others: Array) -> NDArray[np.bool_]:
     doubt = gain.std(axis=0, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
     mean, rival = np.where(tried, ours, np.inf).mean(axis=0), theirs.mean(axis=0)
     small = (TIE * mean < rival) & (gain.mean(axis=0) > SURE * doubt)
-    return np.asarray((mean < MUCH_SMALLER * rival) | small)
+    much = (mean < MUCH_SMALLER * rival) & (
+        np.median(ours, axis=0) < 2 * MUCH_SMALLER * np.median(theirs, axis=0)
+    )
+    return np.asarray(much | small)
 
 
 def best_columns(fits: list[Fit], n_plain: int | None = None) -> Fit:

@@ -71,7 +71,7 @@ def fit_by_parameters(
         if said.get("distribution", "gaussian") == "uniform":
             return UniformFit(Z, P, scale)
         return gaussian(Z, P, scale)
-    if public.method == "adaptive_noise" and np.shape(said.get("sigmas")) == (len(P),):
+    if public.method == "adaptive_noise" and np.ndim(said.get("sigmas", 0.0)) == 1:
         sigmas = _claimed(said["sigmas"], len(P))
         units = _claimed(said.get("units", 1.0), P.shape[1])
         if sigmas is None or units is None or not (units > 0).any():
