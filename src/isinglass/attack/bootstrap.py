@@ -7,16 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.forward import (
-    Forward,
-    Pairs,
-    described,
-    described_exact,
-    exact_map,
-    learn_map,
-)
+from isinglass.attack.forward import Forward, described, described_exact
+from isinglass.attack.forward_map import Pairs, exact_map, learn_map
 from isinglass.attack.join import Groups, joined
-from isinglass.attack.ranking import compared, mean_log_rank
+from isinglass.attack.ranking import compared, log_error, mean_log_rank, settled
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -27,8 +21,6 @@ _LINKED_ROWS = 800
 _MOST_LINKS = 500
 #: A link is taken for a pair where it is surer than this.
 _SURE = 0.9
-#: Errors below this share of a column's deviation are rounding.
-_ROUNDING = 1e-6
 
 
 def learn_forward(
@@ -48,10 +40,10 @@ def learn_forward(
     def quality(forward: Forward) -> tuple[float, float]:
         """Smaller is better: ranks of the pairs left out, then how far off they are."""
         rank = mean_log_rank(*forward.pairs_left_out(some), pair_rows[some], groups)
-        return rank, _log_error(forward)
+        return rank, log_error(forward.left_out, seen)
 
     best, reached = first, quality(first)
-    if reached == (0.0, 0.0) or not len(others):
+    if settled(reached[0], len(some)) or not len(others):
         return best
     start = first
     exact = exact_map(pairs, seen[others], rng)
@@ -71,14 +63,6 @@ def learn_forward(
             break
         best, reached = start, found
     return best
-
-
-def _log_error(forward: Forward) -> float:
-    """Mean logarithm of the error of pairs left out, in deviations; 0 for none but rounding."""
-    deviation = forward.seen.std(axis=0)
-    varies = deviation > 0
-    error = np.sqrt(np.square(forward.left_out[:, varies]).mean(axis=0)) / deviation[varies]
-    return float(np.maximum(np.log(error / _ROUNDING), 0.0).mean()) if varies.any() else 0.0
 
 
 def _consistent(start: Forward, named: Rows, rows: Rows, sure: Rows) -> Rows:

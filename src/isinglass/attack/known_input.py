@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, all_seen, rows_of
-from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, OtherReleases
-from isinglass.attack.learners import choose
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.beside import Beside
+from isinglass.attack.knowledge import (
+    Fact,
+    KeptColumns,
+    Knowledge,
+    KnownPairs,
+    OtherReleases,
+    PopulationSample,
+)
+from isinglass.attack.learners import (
+    LEAST_NEIGHBORED,
+    MOST_PRODUCTS,
+    best_columns,
+    choose,
+    fit_expanded,
+    fit_neighbors,
+    fit_trees,
+    hinges,
+    n_products,
+    products,
+)
 from isinglass.attack.marginals import (
     clipped,
     deviations,
@@ -29,6 +48,7 @@ from isinglass.attack.regression import (
     fit_ridge,
     fit_rigid,
 )
+from isinglass.attack.simulate import MOST_PAIRS, fit_simulated
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -76,7 +96,7 @@ class KnownInputAttack(Attack):
     def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> LearnedGuess:
         """The guess of all rows, and the errors of the known pairs where they were left out."""
         known = Knowledge.of(knowledge)
-        Z = all_seen(released, known)
+        Z = _released_together(released, known)
         pairs = known.need(KnownPairs)
         rows, records = _distinct(pairs, len(Z))
         statistics = statistics_for(known, records.shape[1])
@@ -84,29 +104,30 @@ class KnownInputAttack(Attack):
         bounds = scaling_bounds(known, records.shape[1])
         low, unit = (bounds[0], spans(*bounds)) if bounds is not None else (0.0, 1.0)
         targets = (records - low) / unit
-        mean = None if statistics is None else (statistics.mean - low) / unit
-        width = rows_of(released).shape[1]
-        single = np.asarray(released).dtype == np.float32
-        found, left_out = self._learn(
-            _balanced(Z, known, width), Z[:, :width], rows, targets, mean, single
-        )
+        mean = deviation = None
+        if statistics is not None:
+            mean, deviation = (statistics.mean - low) / unit, statistics.deviation / unit
+        own = Z[:, : rows_of(released).shape[1]]
+        beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
+        seen = np.hstack([_balanced(Z, known, own.shape[1]), *beside.columns])
+        precision = 1e-5 if np.asarray(released).dtype == np.float32 else 1e-10
+        view = _View(seen, own, rows, targets, mean, deviation, beside.guesses, precision)
+        sample = known.find(PopulationSample)
+        if sample is not None and sample.records.shape == (len(sample.records), records.shape[1]):
+            view = replace(view, sample=(sample.records - low) / unit)
+        found, left_out = self._learn(view, known)
         guess = clipped(low + unit * found, known)
         guess[rows] = records
         return LearnedGuess(guess, rows, records, unit * left_out)
 
-    def _learn(
-        self, Z: Array, own: Array, rows: Array, X: Array, mean: Array | None, single: bool
-    ) -> tuple[Array, Array]:
-        """All rows in units of [0, 1], and the errors of pairs left out.
-
-        `own` is the release without what else is seen.
-        """
+    def _learn(self, view: _View, known: Knowledge) -> tuple[Array, Array]:
+        """All rows in units of [0, 1], and the errors of pairs left out."""
+        Z, own, rows, X = view.seen, view.own, view.rows, view.targets
         m, d = X.shape
-        blind = fit_mean(X, mean)
+        blind = fit_mean(X, view.mean)
         if m == 1:
             return blind.predict(Z), blind.left_out
-        precision = 1e-5 if single else 1e-10
-        shown = Z[rows]
+        precision, shown = view.precision, Z[rows]
         if self.model == "rigid":
             if own.shape[1] != d:
                 raise AttackError(
@@ -121,28 +142,101 @@ class KnownInputAttack(Attack):
         rng = chance.generator(self.random_state)
         if self.model == "kernel":
             return _applied(fit_kernel(shown, X, rng), Z)
-        linear = fit_linear(shown, X, precision=precision)
-        if _just_enough(shown, Z, precision) and _plausible(guess := linear.predict(Z), X, mean):
-            return guess, fit_ridge(shown, X, precision=precision).left_out
-        if own.shape == Z.shape and own.shape[1] == d and _same_distances(own[rows], X):
+        alone = own if Z.shape[1] > own.shape[1] else Z
+        linear = fit_linear(alone[rows], X, precision=precision)
+        for seen in (alone, Z)[: 1 if alone is Z else 2]:
+            fit = linear if seen is alone else fit_linear(shown, X, precision=precision)
+            if _just_enough(seen[rows], seen, precision) and _plausible(
+                guess := fit.predict(seen), view
+            ):
+                return guess, fit_ridge(seen[rows], X, precision=precision).left_out
+        if own.shape[1] == d and alone.shape[1] == d and _same_distances(own[rows], X):
             # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
-            return _applied(linear, Z)
-        candidates: list[tuple[Fit, Array]] = [(blind, Z)]  # the simplest first
+            return _applied(linear, alone)
+        return _best(*self._candidates(view, blind, (linear, alone), known, rng))
+
+    def _candidates(
+        self,
+        view: _View,
+        blind: Fit,
+        linear: tuple[Fit, Array],
+        known: Knowledge,
+        rng: np.random.Generator,
+    ) -> tuple[list[tuple[Fit, Array]], int]:
+        """Maps with what each of them sees, the simplest first, and how many are plain."""
+        Z, own, rows, X = view.seen, view.own, view.rows, view.targets
+        m, d = X.shape
+        found = [(blind, Z)]
+        found += [(_as_it_is(guess, rows, X), guess) for guess in view.guesses]
         if own.shape[1] == d:
-            candidates.append((fit_rigid(own[rows], X), own))
-        candidates += [(linear, Z), (fit_ridge(shown, X, precision=precision), Z)]
+            found.append((fit_rigid(own[rows], X), own))
+        found.append(linear)
+        if linear[1] is not Z:
+            found.append((fit_linear(Z[rows], X, precision=view.precision), Z))
+        found.append((fit_ridge(Z[rows], X, precision=view.precision), Z))
+        if view.guesses:
+            more = np.hstack([Z, *view.guesses])
+            found.append((fit_ridge(more[rows], X), more))
         if m >= 8:
-            candidates.append((fit_kernel(shown, X, rng), Z))
-        return _best(candidates)
+            found.append((fit_kernel(Z[rows], X, rng), Z))
+        n_plain = len(found)
+        if view.sample is not None and m <= MOST_PAIRS and len(view.sample) > max(m, 20):
+            fit, exact = fit_simulated(own[rows], X, view.sample, own, known, rng)
+            found.append((fit, own))
+            n_plain += exact
+        width = Z.shape[1]
+        if m >= max(20, 2 * width) and n_products(width) <= MOST_PRODUCTS:
+            found.append((fit_expanded(products(Z[rows]), Z[rows], X), Z))
+        if m >= max(20, 3 * width):
+            found.append((fit_expanded(hinges(Z[rows]), Z[rows], X), Z))
+        if m >= LEAST_NEIGHBORED:
+            found.append((fit_neighbors(Z[rows], X), Z))
+        rival = best_columns([fit for fit, _ in found], n_plain)
+        trees = fit_trees(Z[rows], X, rival, int(rng.integers(2**31)))
+        return (found if trees is None else [*found, (trees, Z)]), n_plain
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the learners see; records are in units of [0, 1]."""
+
+    seen: Array  # everything that left, and what is known beside it, in comparable units
+    own: Array  # the release alone
+    rows: NDArray[np.intp]
+    targets: Array
+    mean: Array | None
+    deviation: Array | None
+    guesses: tuple[Array, ...]
+    precision: float
+    sample: Array | None = None
+
+
+def _released_together(released: ArrayLike, known: Knowledge) -> Array:
+    """All releases side by side."""
+    Z = rows_of(released)
+    others, kept = known.find(OtherReleases), known.find(KeptColumns)
+    tables = [Z] if others is None else [Z, *others.tables]
+    for table in [*tables[1:], *([] if kept is None else [kept.values])]:
+        if len(table) != len(Z):
+            raise AttackError(
+                f"other releases and kept columns must have the release's {len(Z)} rows, "
+                f"got {len(table)}"
+            )
+    return np.column_stack(tables) if len(tables) > 1 else Z
+
+
+def _as_it_is(guess: Array, rows: NDArray[np.intp], X: Array) -> Fit:
+    """A guess that needs no learning."""
+    return Fit(lambda seen: seen, guess[rows] - X)
 
 
 def _applied(fit: Fit, seen: Array) -> tuple[Array, Array]:
     return fit.predict(seen), fit.left_out
 
 
-def _best(candidates: list[tuple[Fit, Array]]) -> tuple[Array, Array]:
-    """Column by column the first candidate whose error nobody beats by much."""
-    choice = choose([fit for fit, _ in candidates])
+def _best(candidates: list[tuple[Fit, Array]], n_plain: int) -> tuple[Array, Array]:
+    """Column by column the candidate that does best on pairs left out."""
+    choice = choose([fit for fit, _ in candidates], n_plain)
     guess = np.empty((len(candidates[0][1]), len(choice)))
     left_out = np.empty_like(candidates[0][0].left_out)
     for i in np.unique(choice):
@@ -165,14 +259,13 @@ def _distinct(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
 
 
 def _balanced(Z: Array, known: Knowledge, width: int) -> Array:
-    """Everything seen, in comparable units: a least norm and a distance depend on them.
+    """Releases in comparable units: a least norm and a distance depend on them.
 
     A method that mixes columns leaves them in common units, and dividing each by its own
     deviation would undo that; where deviations differ greatly, columns are in units of their own.
     """
-    others, kept = known.find(OtherReleases), known.find(KeptColumns)
+    others = known.find(OtherReleases)
     widths = [width, *(t.shape[1] for t in others.tables)] if others is not None else [width]
-    widths += [1] * (kept.values.shape[1] if kept is not None else 0)
     deviation = deviations(Z)
     unit = divisors(deviation)
     start = 0
@@ -207,15 +300,22 @@ def _same_distances(Z: Array, X: Array) -> bool:
     return bool(np.allclose(after @ after.T, products, rtol=0, atol=1e-5 * products.max()))
 
 
-def _plausible(guess: Array, X: Array, mean: Array | None) -> bool:
+def _plausible(guess: Array, view: _View) -> bool:
     """Whether guesses look like records; those of a wrong map that fits all pairs run wild.
 
-    Where statistics are known, records lie in [0, 1]; otherwise not far outside the pairs.
+    Where statistics are known, records lie in [0, 1] and vary as is known; otherwise not far
+    outside the pairs, and not much more than they do.
     """
-    if mean is not None:
+    X = view.targets
+    if view.mean is not None and view.deviation is not None:
         low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        spread, most = view.deviation, 1.25
     else:
         low, high = 2.0 * X.min(axis=0) - X.max(axis=0), 2.0 * X.max(axis=0) - X.min(axis=0)
+        spread, most = deviations(X), 2.5
+    varies = spread > 0
+    wider = guess.std(axis=0)[varies] / spread[varies]
     outside = np.maximum(guess - high, low - guess)
     # In the bulk, not in the tails, which a handful of pairs does not reach.
-    return bool((outside <= 1e-4 * (high - low)).mean() >= 0.9)
+    inside = (outside <= 1e-4 * (high - low)).mean() >= 0.9
+    return bool(inside and (not varies.any() or np.median(wider) <= most))

@@ -9,40 +9,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.marginals import deviations, divisors
-from isinglass.attack.regression import Fit, fit_linear, fit_ridge
+from isinglass.attack.regression import Fit, fit_linear, fit_mean, fit_ridge
 
 Array = NDArray[Any]
 Expand = Callable[[Array], Array]
 
 #: A simpler map is preferred to one whose error is smaller by less than this.
 TIE = 1.05
+#: One that bends more must be better by so many standard errors, or have so small an error.
+SURE = 2.0
+MUCH_SMALLER = 0.25
 #: Products of columns beyond this many cost more than they tell.
 MOST_PRODUCTS = 1_300
 #: Hinges a column, at quantiles of the pairs.
 HINGES = 4
 NEIGHBORS = (1, 2, 4, 8, 16)
+LEAST_NEIGHBORED = 40
 #: Trees need so many pairs, are tried on so many columns first, and on no more than so many.
 LEAST_TREE_PAIRS = 100
-TREE_TRIALS = 4
+TREE_TRIALS = 2
 MOST_TREE_COLUMNS = 12
 _BLOCK = 1 << 22  # numbers of an expanded table, or of distances, held at once
 
 
-def choose(fits: list[Fit]) -> NDArray[np.intp]:
-    """For each column the first fit whose error none beats by much; the simplest come first."""
-    errors = np.array([fit.errors for fit in fits])
+def choose(fits: list[Fit], n_plain: int | None = None) -> NDArray[np.intp]:
+    """For each column the number of the fit to take; the simplest come first.
+
+    Of the first `n_plain`, or all, it is the first whose error none beats by much. Each further
+    one, which bends more, replaces it only where that is no accident of a few pairs.
+    """
+    errors = np.array([fit.errors for fit in fits[:n_plain]])
     # What is exact up to rounding is exact.
     good = errors <= TIE * errors.min(axis=0) + 1e-12 * errors[0]
-    return np.asarray(good.argmax(axis=0), dtype=np.intp)
+    choice = np.asarray(good.argmax(axis=0), dtype=np.intp)
+    left_out = _chosen(fits, choice)
+    for number in range(len(errors), len(fits)):
+        better = clearly_better(fits[number].left_out, left_out)
+        choice[better] = number
+        left_out[:, better] = fits[number].left_out[:, better]
+    return choice
 
 
-def best_columns(fits: list[Fit]) -> Fit:
+def clearly_better(errors: Array, others: Array) -> NDArray[np.bool_]:
+    """For each column, whether errors are smaller than others beyond doubt.
+
+    That is, four times smaller in the mean square, and not in a few far pairs only; or smaller by
+    a few percent and by two standard errors of the difference, which far pairs make large.
+    """
+    ours, theirs = np.square(errors), np.square(others)
+    # A column that was not tried has infinite errors.
+    tried = np.isfinite(ours).all(axis=0)
+    gain = np.where(tried, theirs - np.where(tried, ours, 0.0), -1.0)
+    doubt = gain.std(axis=0, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
+    mean, rival = np.where(tried, ours, np.inf).mean(axis=0), theirs.mean(axis=0)
+    small = (TIE * mean < rival) & (gain.mean(axis=0) > SURE * doubt)
+    much = (mean < MUCH_SMALLER * rival) & (
+        np.median(ours, axis=0) < 2 * MUCH_SMALLER * np.median(theirs, axis=0)
+    )
+    return np.asarray(much | small)
+
+
+def best_columns(fits: list[Fit], n_plain: int | None = None) -> Fit:
     """One map of the fits that `choose` takes, column by column."""
-    choice = choose(fits)
+    choice = choose(fits, n_plain)
     used = [(fits[i], choice == i) for i in np.unique(choice)]
-    left_out = np.empty_like(fits[0].left_out)
-    for fit, columns in used:
-        left_out[:, columns] = fit.left_out[:, columns]
 
     def predict(rows: Array) -> Array:
         found = np.empty((len(rows), len(choice)))
@@ -50,7 +80,11 @@ def best_columns(fits: list[Fit]) -> Fit:
             found[:, columns] = fit.predict(rows)[:, columns]
         return found
 
-    return Fit(predict, left_out)
+    return Fit(predict, _chosen(fits, choice))
+
+
+def _chosen(fits: list[Fit], choice: NDArray[np.intp]) -> Array:
+    return np.column_stack([fits[i].left_out[:, j] for j, i in enumerate(choice)])
 
 
 def fit_expanded(expand: Expand, A: Array, B: Array, *, held_back: bool = True) -> Fit:
@@ -104,6 +138,8 @@ def fit_neighbors(A: Array, B: Array) -> Fit:
 
     It needs no form of the map, only that rows alike have records alike.
     """
+    if not deviations(A).any():
+        return fit_mean(B)
     center, unit = A.mean(axis=0), divisors(deviations(A))
     inputs = (A - center) / unit
     half_squares = np.square(inputs).sum(axis=1) / 2.0
@@ -164,7 +200,8 @@ def fit_trees(A: Array, B: Array, rival: Fit, seed: int) -> Fit | None:
             apart = part == third
             model = _trees(A[~apart], B[~apart, column], seed)
             left_out[apart, column] = model.predict(A[apart]) - B[apart, column]
-            error, other = (np.square(e[apart, column]).mean() for e in (left_out, rival.left_out))
+            columns = (left_out[apart][:, [column]], rival.left_out[apart][:, [column]])
+            error, other = (np.square(part).mean() for part in columns)
             if TIE * error > other:
                 left_out[:, column] = np.inf
                 break

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from isinglass import chance
 from isinglass.attack.bootstrap import learn_forward
 from isinglass.attack.fit import GaussianFit, PairFit, UniformFit
-from isinglass.attack.forward import Forward, Pairs
+from isinglass.attack.forward import Forward
+from isinglass.attack.forward_map import Pairs
 from isinglass.attack.join import Groups, joined
 from isinglass.attack.knowledge import (
     KeptColumns,
@@ -22,7 +23,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.noise_fit import averaged, first_columns, fit_by_distance, fit_by_parameters
-from isinglass.attack.ranking import compared, mean_log_rank, places_of
+from isinglass.attack.ranking import compared, log_error, mean_log_rank, places_of, settled
 from isinglass.attack.residual import Backward, learn_backward
 from isinglass.errors import AttackError
 
@@ -151,9 +152,9 @@ def _learned(
     if told is not None:
         told_rank = _told_rank(told, records[some], rows[some], groups)
     back_rank = mean_log_rank(*backward.pairs_left_out(some), rows[some], groups)
-    if told is not None and told_rank <= 0:
+    if told is not None and settled(told_rank, len(some)):
         return told
-    if back_rank <= 0:  # every pair is named already
+    if settled(back_rank, len(some)):
         return Learned(backward, None, "backward", groups)
     seen = _outputs(Z, known)
     forward = learn_forward(
@@ -191,8 +192,14 @@ def _best_way(
         "both": (_by_way("both", back, ahead), (own + own_ahead) / 2),
     }
     ranks = {way: mean_log_rank(*found, rows, groups) for way, found in ways.items()}
-    best = min(ranks.values())
-    way = next(way for way, rank in ranks.items() if rank <= best + _MARGIN)
+    good = [way for way, rank in ranks.items() if rank <= min(ranks.values()) + _MARGIN]
+    # Few pairs may all be named first by both; then the one that errs less is the surer.
+    errors = {
+        "backward": log_error(backward.left_out[:, :n_columns], backward.public[:, :n_columns]),
+        "forward": log_error(forward.left_out, forward.seen),
+    }
+    errors["both"] = max(errors.values())
+    way = min(good, key=errors.__getitem__)
     return way, ranks[way]
 
 

@@ -58,7 +58,10 @@ def fit_by_parameters(
     if public.method == "additive_noise":
         # `relative` counts in deviations of the table, which the public table has too.
         unit = deviation if said.get("relative", True) else np.ones_like(deviation)
-        scale = np.asarray(said.get("scale", 1.0), dtype=np.float64) * unit
+        claimed = _claimed(said.get("scale", 1.0), P.shape[1])
+        if claimed is None:
+            return None
+        scale = claimed * unit
         # Without noise a column that varies must match; one that does not tells nothing.
         scale = np.maximum(scale, _NO_NOISE * deviation)
         used = scale > 0
@@ -68,9 +71,11 @@ def fit_by_parameters(
         if said.get("distribution", "gaussian") == "uniform":
             return UniformFit(Z, P, scale)
         return gaussian(Z, P, scale)
-    if public.method == "adaptive_noise" and len(said.get("sigmas", ())) == len(P):
-        sigmas = np.asarray(said["sigmas"], dtype=np.float64)
-        units = np.asarray(said.get("units", np.ones(P.shape[1])), dtype=np.float64)
+    if public.method == "adaptive_noise" and np.ndim(said.get("sigmas", 0.0)) == 1:
+        sigmas = _claimed(said["sigmas"], len(P))
+        units = _claimed(said.get("units", 1.0), P.shape[1])
+        if sigmas is None or units is None or not (units > 0).any():
+            return None
         used = units > 0
         smallest = _NO_NOISE * np.sqrt(np.mean(np.square(deviation[used] / units[used])))
         sigmas = np.maximum(sigmas, max(smallest, np.finfo(np.float64).tiny))
@@ -80,9 +85,22 @@ def fit_by_parameters(
         used = size > 0
         if not used.any():
             return None
-        scale = max(float(said.get("scale", 0.1)), _NO_NOISE)
+        claimed = _claimed(said.get("scale", 0.1), 1)
+        if claimed is None:
+            return None
+        scale = max(float(claimed[0]), _NO_NOISE)
         return proportional(Z[:, used], P[:, used], scale, 1e-3 * size[used])
     return None
+
+
+def _claimed(value: Any, n: int) -> Array | None:
+    """A number, or n of them, that a file claims; None where they cannot be sizes of noise."""
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    usable = numbers.shape in ((), (1,), (n,)) and np.isfinite(numbers).all()
+    return np.broadcast_to(numbers, (n,)) if usable and (numbers >= 0).all() else None
 
 
 def fit_by_distance(Z: Array, P: Array) -> GaussianFit:

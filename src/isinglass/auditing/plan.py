@@ -179,6 +179,7 @@ def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     for n in scene.cast.levels:
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
+        known |= scene.sample()
         yield Step(KnownInputAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
 
 
