@@ -14,6 +14,7 @@ from isinglass.attack.base import Attack
 from isinglass.attack.collusion import CollusionAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
+from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import (
     Colluders,
     ColumnStatistics,
@@ -25,6 +26,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
     PublicTable,
+    RowOrder,
     StolenKey,
 )
 from isinglass.attack.known_input import KnownInputAttack
@@ -32,6 +34,7 @@ from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -51,6 +54,8 @@ ATTACKS: dict[str, type[Attack]] = {
         ICAAttack,
         MAPAttack,
         SpectralAttack,
+        RowOrderAttack,
+        KeptColumnsAttack,
         LinkageAttack,
         DistanceAttack,
         CollusionAttack,
@@ -104,6 +109,17 @@ class Scene:
             known |= OtherReleases(tuple(t[rows] for t in self.others))
         return known
 
+    def whole(self) -> Knowledge:
+        """What is common to all rows of the release, as its file has them."""
+        known = Knowledge() if self.parameters is None else Knowledge(self.parameters)
+        if self.kept is not None:
+            known |= KeptColumns(self.kept)
+        if self.others:
+            known |= OtherReleases(self.others)
+        if self.rows_correspond and not self.secret_order:
+            known |= RowOrder(np.arange(len(self.released)))
+        return known | self.statistics
+
     def study(self) -> Knowledge:
         """What is common, with the public matrices of all releases one below the other."""
         first, rest = self.parameters, [p for p in self.other_parameters if p is not None]
@@ -129,6 +145,7 @@ class Step:
     with_key: bool = False
     uses_rows: bool = False  # it relies on row numbers meaning something
     few: bool = False  # it sees no row but those known and those scored
+    whole: bool = False  # it sees all rows in the order of the file
     how: str = ""  # tells attackers with the same knowledge apart
 
     def describe(self) -> str:
@@ -216,6 +233,10 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "it needs a public matrix, which only the multiparty method has"
     if name == "spectral" and (not same_width or (method and method not in UNIT_KEEPING)):
         return "it filters noise that was added to the columns, and here none was"
+    if name == "row_order" and scene.rows_correspond is False:
+        return "the rows stand in no order that tells anything"
+    if name == "kept_columns" and scene.kept is None:
+        return "no column was kept"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
     shared = hasattr(scene.key, "undo") and not scene.key.draws_noise  # a pad is nobody else's
@@ -298,6 +319,26 @@ def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(StolenKeyAttack(random_state=seed), known, with_key=True)
 
 
+def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
+    yield from _whole(RowOrderAttack(random_state=seed), scene, scene.whole())
+
+
+def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:
+    yield from _whole(KeptColumnsAttack(random_state=seed), scene, scene.whole())
+
+
+def _whole(attack: Attack, scene: Scene, known: Knowledge) -> Iterator[Step]:
+    """Alone, with a sample, and with few and many pairs besides."""
+    kept = None if scene.kept is None else scene.kept[scene.cast.sample]
+    sample = PopulationSample(scene.table[scene.cast.sample], kept)
+    yield Step(attack, known, whole=True)
+    yield Step(attack, known | sample, whole=True)
+    few = max(2 * scene.table.shape[1], 60)
+    for n in sorted({min(few, scene.cast.most_pairs), scene.cast.most_pairs} - {0}):
+        pairs = KnownPairs(scene.cast.attacked[:n], scene.table[scene.cast.attacked[:n]])
+        yield Step(attack, known | sample | pairs, n, n, uses_rows=True, whole=True)
+
+
 _STEPS = {
     "naive": _naive,
     "known_input": _known_input,
@@ -305,6 +346,8 @@ _STEPS = {
     "ica": _ica,
     "map": _map,
     "spectral": _spectral,
+    "row_order": _row_order,
+    "kept_columns": _kept_columns,
     "linkage": _linkage,
     "distance": _distance,
     "collusion": _collusion,

@@ -64,7 +64,10 @@ def attack_all(
         start = time.perf_counter()
         try:
             few = scene.cast.n_few if step.few else len(seen)
-            guess = _guess(step, seen[:few], truth[:few].shape)
+            if step.whole:
+                guess = _guess(step, scene.released, scene.table.shape)[scene.cast.attacked]
+            else:
+                guess = _guess(step, seen[:few], truth[:few].shape)
         except IsinglassError as error:
             outcomes.append(Outcome(step, None, str(error), not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
@@ -184,7 +187,7 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     known = np.zeros(n, dtype=bool)
     known[: step.n_known] = True
     pairs = step.knowledge.find(KnownPairs)
-    if pairs is not None:
+    if pairs is not None and not step.whole:
         known[pairs.rows[pairs.rows < n]] = True
     return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
 
