@@ -32,6 +32,8 @@ STORIES = {
     "ica": "unmixes the release into independent columns",
     "map": "computes the likeliest record from what is public about the method",
     "spectral": "filters the noise out by what columns have in common",
+    "row_order": "smooths noise along the rows, and interpolates between known ones",
+    "kept_columns": "predicts the rest of a record from the columns that were kept",
     "linkage": "takes the record of a public table that fits best",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
