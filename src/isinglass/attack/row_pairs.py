@@ -26,6 +26,8 @@ _MOST_PAIRS, _MOST_KERNEL, _FOLDS = 1_000, 200, 5
 _LEAST_PAIRS, _LEAST_BETWEEN = 12, 30
 #: Weights of guesses are drawn towards 0 as by so many records.
 _HELD_BACK = 10.0
+#: Records so many times as far off as most count less.
+_FAR = 3.0
 
 
 def distinct_pairs(pairs: KnownPairs, n_rows: int) -> tuple[Rows, Array]:
@@ -54,9 +56,13 @@ def stacked(candidates: list[Candidate], records: Array) -> Array:
     """
     from scipy.optimize import nnls
 
-    unit = divisors(np.sqrt(np.square(records - candidates[0].left_out).mean(axis=0)))
-    columns = [((c.left_out - candidates[0].left_out) / unit).ravel() for c in candidates[1:]]
-    target = ((records - candidates[0].left_out) / unit).ravel()
+    rest = records - candidates[0].left_out
+    unit = divisors(np.sqrt(np.square(rest).mean(axis=0)))
+    # A single outlying record must not decide for all.
+    far = np.sqrt(np.square(rest / unit).mean(axis=1))
+    scale = np.minimum(1.0, _FAR * np.median(far) / np.maximum(far, 1e-300))[:, np.newaxis] / unit
+    columns = [((c.left_out - candidates[0].left_out) * scale).ravel() for c in candidates[1:]]
+    target = (rest * scale).ravel()
     weights = np.zeros(len(columns))
     if columns and len(records) > 2:
         # As if each weight had been 0 on a few more records.

@@ -176,8 +176,8 @@ def _naive(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
-    d = scene.table.shape[1]
-    for n in scene.cast.levels:
+    d, most = scene.table.shape[1], scene.cast.most_pairs
+    for n in sorted({*scene.cast.levels, min(few_pairs(d), most)} - {0}):
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
         known |= scene.sample()
         yield Step(KnownInputAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
@@ -228,17 +228,14 @@ def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _along_the_file(scene: Scene, attack: Attack, known: Knowledge) -> Iterator[Step]:
-    """An attack on the whole file by an outsider, by somebody acquainted and by an insider."""
-    d = scene.table.shape[1]
+    """An attack on the whole file: alone, with a sample, with few and with many known pairs."""
+    d, most = scene.table.shape[1], scene.cast.most_pairs
     yield Step(attack, known, d, whole=True)
     known |= scene.sample()
-    few = [n for n in scene.cast.levels if n <= few_pairs(d)]
-    levels = {max(few, default=0), scene.cast.most_pairs}
-    for n in sorted(levels):
+    yield Step(attack, known, d, whole=True)
+    for n in sorted({min(few_pairs(d), most), most} - {0}):
         pairs = scene.cast.pairs(scene.table, n, whole=True)
-        yield Step(
-            attack, known | pairs if n else known, d, n, n or None, uses_rows=True, whole=True
-        )
+        yield Step(attack, known | pairs, d, n, n, uses_rows=True, whole=True)
 
 
 def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
@@ -255,7 +252,7 @@ def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     if n:
         known |= scene.cast.pairs(scene.table, n)
     yield Step(KeepingLinkage(random_state=seed), known, d, n, n or None, uses_rows=True, few=True)
-    few = max((level for level in scene.cast.levels if level <= few_pairs(d)), default=0)
+    few = min(few_pairs(d), n)
     sample = scene.sample()
     known = scene.common() | PublicTable(sample.records, sample.kept, complete=False)
     if few:
