@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: Arguments that a line of code can only name, and what stands behind the names.
 NAMED = {
     "perturbation": "what made the release",
+    "made_by": "what makes releases alike, without a key",
     "detector": "what looked for the outliers",
     "attacks": "the attacks that were asked for",
     "knowledge": "the facts that every attack was given",

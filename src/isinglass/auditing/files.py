@@ -150,6 +150,7 @@ def audit_files(
         mine.X,
         theirs.X,
         perturbation=perturbation,
+        made_by=None if facts is None or perturbation is not None else remade(facts, source.names),
         n_trials=n_trials,
         n_outliers=n_outliers,
         most_pairs=most_pairs,

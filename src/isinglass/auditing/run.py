@@ -27,11 +27,12 @@ from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
 from isinglass.auditing.claims import contradiction
 from isinglass.auditing.link import linkage, recognition
 from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.members import membership
 from isinglass.auditing.plan import plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage
+from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage, MembershipResult
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import wilson
 from isinglass.auditing.subject import (
@@ -67,6 +68,7 @@ def audit(
     released: ArrayLike,
     *,
     perturbation: Perturbation | None = None,
+    made_by: Perturbation | None = None,
     detector: Detector | None = None,
     attacks: str | Iterable[str | Attack] = "auto",
     knowledge: str | Fact | Knowledge = "auto",
@@ -102,6 +104,10 @@ def audit(
     perturbation : Perturbation, optional
         What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
         record in five held out for the control. A fitted one also shows what its key is worth.
+    made_by : Perturbation, optional
+        Where the perturbation itself is not at hand, one that makes releases alike, without a
+        key: one more release is then made of four fifths of the table, to see whether records in
+        it can be told from those that were held out.
     detector : Detector, optional
         By default `DistanceOutliers` with 500 outliers, or a tenth of a small table.
     attacks : "auto", or names or attacks
@@ -162,7 +168,7 @@ def audit(
     if false is not None:
         # Whoever reads a false claim is led astray; attackers here do not believe it.
         notes.append(f"{false}; the attacks were run as on a file that says nothing.")
-        parameters = None
+        parameters = made_by = None
     if parameters is not None:
         parameters = rule_computed(parameters, X)
     if rows_correspond is not False and len(X) != len(Z):
@@ -227,7 +233,7 @@ def audit(
         progress("attacking", min(done, total), total)
 
     trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
-    redrawn = []
+    redrawn, members = [], tuple[MembershipResult, ...]()
     for number in range(1, n_drawn + 1):
         assert perturbation is not None
         drawn = redraw(
@@ -245,8 +251,13 @@ def audit(
                 drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell
             )
         )
+        if number == 1:
+            members = membership(drawn.scene, drawn.held_out, rng)
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
+    if not n_drawn and given is None and (alike := perturbation or made_by) is not None:
+        drawn = redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels)
+        members = membership(drawn.scene, drawn.held_out, rng)
     linked, recognized = _linked(scene, trials[0])
     progress("attacking", total, total)
 
@@ -254,6 +265,7 @@ def audit(
     verbatim, unique = verbatim_share(X, Z, rng), unique_share(scene)
     shown: dict[str, Any] = {
         "verbatim": verbatim, "recognition": recognized, "linkage": linked,
+        "membership": members,
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
@@ -278,6 +290,7 @@ def audit(
         verbatim=verbatim,
         attackers=attackers,
         recognition=recognized,
+        membership=members,
         unique=unique,
         notes=tuple(notes),
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
