@@ -65,21 +65,29 @@ def verify(
         None, "--head", metavar="SEQ:HASH", help="A head noted earlier: it must be in the chain."
     ),
     accept: bool = typer.Option(
-        False, "--accept", help="If the chain is whole, note its head here anew."
+        False, "--accept", help="The note is lost: note the head anew; all budget counts as spent."
+    ),
+    reason: str | None = typer.Option(
+        None, "--reason", help="Of --accept: why the note is lost; it stays in the ledger."
     ),
     secret: Path | None = SECRET,
     note: Path | None = NOTE,
     as_json: bool = JSON,
 ) -> None:
     """Check every row against the chain; exit 1 when one was edited, dropped or moved."""
-    from isinglass.errors import LedgerError
+    from isinglass.errors import CuratorError, LedgerError
 
+    if accept is (reason is None):
+        raise CuratorError(
+            "--accept and --reason go together: all of the budget will count as spent, because the "
+            "ledger may be in use elsewhere, and the reason stays in it"
+        )
     with _opened(ledger, secret, note, check=False) as opened:
         found = opened.verify(head=head)
         # A head that was given and is not there is no matter of what is noted here.
         if accept and (head is None or found.problems == opened.verify().problems):
             with contextlib.suppress(LedgerError):  # what is wrong is told below
-                opened.accept()
+                opened.accept(reason=reason)
             found = opened.verify(head=head)
     if as_json:
         print_json({"entries": found.entries, "head": found.head, "problems": list(found.problems)})

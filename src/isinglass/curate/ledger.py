@@ -171,8 +171,7 @@ class Ledger:
             amount = terms.user_cap if share is None else share
             if amount is None:
                 raise ValueError("share must be given where the contract has no budget for a user")
-            changed = {"shares": {user: amount}}
-            after = terms.amended(**changed)
+            after = terms.amended(shares={user: amount})
             spent = largest_sum(self._keeper.db, self._keeper.secret)
             if spent > after.curators:
                 raise LedgerError(
@@ -180,6 +179,7 @@ class Ledger:
                     f"of the curator's part, which would be {text(after.curators)}; a smaller "
                     "share, or a larger budget, may"
                 )
+            changed = {"shares": {user: amount}}
             facts = {"terms": changed, "reason": printable("reason", reason)}
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
 
@@ -273,18 +273,31 @@ class Ledger:
             found = verified(db, self._keeper.secret, [*heads, *noted])
             return found if doubt is None else replace(found, problems=[*found.problems, doubt])
 
-    def accept(self) -> str:
-        """Note the present head where none is noted or the note is damaged; returns it.
+    def accept(self, *, reason: str | None = None) -> str:
+        """Note the head where none is noted or the note is damaged; returns it.
 
-        For whoever knows that this is the newest copy: the ledger alone cannot tell. Refused
-        where anything else is wrong, and where a head is noted that the ledger does not hold.
+        Another copy, with the note that belongs to the ledger, may be in use meanwhile, and
+        nothing here can tell. So the whole budget counts as spent there from now on, and
+        all shares of users are void: an entry says so, with the `reason`, which is needed where
+        there is anything to accept. `amend` can raise the budget, and the guarantee with it, for
+        what is to be spent here. Refused where anything else is wrong, and where a head is
+        noted that the ledger does not hold.
         """
         with self._keeper.alone():
             _, doubt = self._keeper.noted()
             problems = [problem for problem in self.verify().problems if problem != doubt]
             if problems:
                 raise LedgerError(f"{self._keeper.db.name} is not accepted: {problems[0]}")
-            self._keeper.note_anew()
+            if doubt is not None:
+                if reason is None:
+                    raise ValueError("reason must be given: why the note is lost, or not here")
+                why = printable("reason", reason)
+
+                def elsewhere(books: Books) -> Entry:
+                    facts = {"terms": {"elsewhere": _agreed(books).cap}, "reason": why}
+                    return _terms("amend", books.version, facts)
+
+                self._keeper.note_anew(elsewhere)
             return self.head()
 
     def head(self) -> str:
