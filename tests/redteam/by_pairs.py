@@ -144,7 +144,7 @@ def unit_pursuit(k: Known) -> np.ndarray:
     if k.facts["parameters"]["activation"] == "logistic":
         length /= 2  # 1 / (1 + exp(-v)) is a tanh of v / 2
     W, Q = np.zeros((0, d + 1)), np.zeros((V.shape[1], 0))
-    for start in range(500):
+    for start in range(150):
         free = null_space(W[:, :-1]) if len(W) else np.eye(d)  # where the next unit points
         rest = null_space(Q[:-1].T) if len(W) else np.eye(V.shape[1] - 1)  # what it explains
         if not free.size:
@@ -158,10 +158,27 @@ def unit_pursuit(k: Known) -> np.ndarray:
         if first.fun < -12 and found.fun < -35:
             W = np.vstack([W, found.x])
             Q = np.column_stack([Q, np.linalg.lstsq(V, np.tanh(U @ found.x), rcond=None)[0]])
+    if len(W) == d - 1:
+        W, Q = _last_unit(W, Q, U, V, length)
     inner = np.arctanh(np.clip(with_one(k.Z) @ Q, -1 + 1e-15, 1 - 1e-15)) - W[:, -1]
     start = (backward_best(k) - k.low) / (k.high - k.low) - 0.5  # for what no unit says
     step = (inner - start @ W[:, :-1].T) @ np.linalg.pinv(W[:, :-1]).T
     return k.low + (k.high - k.low) * np.clip(start + step + 0.5, 0, 1)
+
+
+def _last_unit(W, Q, U, V, length):
+    """What is left when all units but one are found: right angles leave only signs to choose."""
+    w, q = length * null_space(W[:, :-1])[:, 0], null_space(Q[:-1].T)[:, 0]
+    q = np.r_[q * np.linalg.norm(Q[:-1], axis=0).mean(), Q[-1].mean()]
+    fits = []
+    for w_, q_ in ((w, q), (w, np.r_[-q[:-1], q[-1]])):
+        shift = np.arctanh(np.clip(V @ q_, -1 + 1e-15, 1 - 1e-15)) - U[:, :-1] @ w_
+        sure = np.argsort(np.abs(V @ q_))[: len(U) // 3]  # far from saturation
+        fits.append((shift[sure].std(), np.r_[w_, np.median(shift[sure])], q_))
+    spread, unit, mixer = min(fits, key=lambda fit: fit[0])
+    if spread > 0.1:  # saturated among all pairs: nothing can be said of it
+        return W, Q
+    return np.vstack([W, unit]), np.column_stack([Q, mixer])
 
 
 def _search(start, U, basis):

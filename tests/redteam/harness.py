@@ -82,7 +82,7 @@ class Case:
     script: Callable[[Known], np.ndarray] | None = None
     quick: bool = False
     refusable: bool = False  # the command may refuse to make this release at all
-    seed: int = 0
+    draws: int = 1  # of what is known; where luck decides, the unluckiest counts
 
 
 class RefusedError(Exception):
@@ -204,11 +204,13 @@ def play_script(case: Case, left: Left) -> float | None:
     """The figure that the case's script reaches; None for a control."""
     if case.script is None:
         return None
-    known, truth = knowledge(left, case.attacker, case.seed)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # a script is a script
-        guess = case.script(known)
-    return score(case.measure, truth, guess)
+    figures = []
+    for seed in range(case.draws):
+        known, truth = knowledge(left, case.attacker, seed)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # a script is a script
+            figures.append(score(case.measure, truth, case.script(known)))
+    return min(figures)
 
 
 def audit(left: Left, attacker: str) -> dict[str, Any]:
