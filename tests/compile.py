@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, opened(str(Path(folder, "l.db"))) as ledger:
         for _ in range(3):
             ledger.answer([query(3.0 * i) for i in range(90)], yes, fresh=True)
-    Z = X + np.random.default_rng(1).normal(size=X.shape)
+    Z = X + np.random.default_rng(1).uniform(-1, 1, size=X.shape)
     for kind in ("gaussian", "uniform"):
         ig.randomization_level(X, Z, scale=2.0, distribution=kind)
         ig.expected_randomization_level(X, scale=2.0, distribution=kind)

@@ -24,9 +24,17 @@ from isinglass.errors import BudgetError, CuratorError, LedgerError
 MORE = pytest.mark.matrix
 
 
-@pytest.mark.parametrize(("n", "kills"), [(5, 8), pytest.param(8, 20, marks=MORE)])
-def test_kills_leave_every_answer_paid_for(where, tmp_path, n, kills):
+def test_kills_leave_every_answer_paid_for(tmp_path):
+    _kill(str(tmp_path / "ledger.db"), tmp_path, n=5, kills=8)
+
+
+@MORE
+def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
     # On each database; `make soak` kills more often.
+    _kill(where, tmp_path, n=8, kills=20)
+
+
+def _kill(where, tmp_path, n, kills):
     (tmp_path / "logs").mkdir()
     askers = Askers(where, tmp_path / "logs", seed=1, n=n)
     try:
