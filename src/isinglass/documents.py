@@ -79,8 +79,8 @@ _TOO_LONG = f"it has a whole number of more than {MOST_DIGITS} digits"
 
 def _refuse_deep(found: Any) -> list[Any]:
     """Count level by level, which cannot run out of stack; gives what lies inside back."""
-    level, everything = [found], []
-    for _ in range(DEEPEST + 1):
+    level, everything = [found], [found]
+    for _ in range(DEEPEST):
         level = [
             item
             for value in level
@@ -88,7 +88,7 @@ def _refuse_deep(found: Any) -> list[Any]:
             for item in (value.values() if isinstance(value, dict) else value)
         ]
         everything += level
-    if level:
+    if any(isinstance(value, list | tuple | dict) for value in level):
         raise DocumentError(_TOO_DEEP)
     return everything
 

@@ -25,6 +25,12 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def shorten(text: str, most: int = 200) -> str:
+    """The text, without its middle where a file has put a novel there."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
 def html_text(value: object, *, keep: str = "") -> str:
     """Anything as the text of a page, or of one of its attributes in double quotes."""
     return html.escape(printable(str(value), keep=keep))

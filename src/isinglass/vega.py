@@ -26,7 +26,8 @@ def cleaned(spec: dict[str, Any]) -> dict[str, Any]:
     """The specification without what the engine chokes on.
 
     A control character that reaches it ends the whole process, which no `except` can catch; a
-    line separator breaks the expressions it compiles from names.
+    line separator breaks the expressions it compiles from names. A backslash begins an escape in
+    them, so that one written out would come to life again: its wide twin stands for it.
     """
     found: dict[str, Any] = _printable(for_json(spec))
     return found
@@ -34,10 +35,14 @@ def cleaned(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _printable(part: Any) -> Any:
     if isinstance(part, dict):
-        return {printable(name): _printable(item) for name, item in part.items()}
+        return {_shown(name): _printable(item) for name, item in part.items()}
     if isinstance(part, list):
         return [_printable(item) for item in part]
-    return printable(part, keep="\n") if isinstance(part, str) else part
+    return _shown(part) if isinstance(part, str) else part
+
+
+def _shown(text: str) -> str:
+    return printable(text, keep="\n").replace("\\", "\N{FULLWIDTH REVERSE SOLIDUS}")
 
 
 def bundle(code: str) -> str:

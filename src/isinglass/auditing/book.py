@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass import stated
 from isinglass.auditing.candidates import Candidate
 from isinglass.auditing.measured import Measurement
 from isinglass.documents import BrokenDocumentError, read_json
 from isinglass.errors import AuditError
 
 Array = NDArray[Any]
+_LARGEST_SHARE = 10.0  # of a gain's interval, which may reach a little beyond 1
 
 
 @dataclass(slots=True)
@@ -56,12 +58,14 @@ class Book:
             return book
         try:
             head = read_json(lines[0])
-            same = head["table"] == _digest(X, asked, head["salt"])
-            book = cls(int(head["seed"]), path)
+            salt = stated.word(head["salt"], "salt")
+            same = head["table"] == _digest(X, asked, salt)
+            book = cls(stated.whole(head["seed"], "seed"), path)
             for line in lines[1:]:
                 entry = _parsed(line)
                 if entry is not None:  # a last line that was cut short is measured again
-                    book.entries[entry["of"]] = Measurement(**entry["found"])
+                    of = stated.word(entry["of"], "of", longest=1_000)
+                    book.entries[of] = _measurement(entry["found"])
         except (ValueError, LookupError, TypeError):
             raise AuditError(f"{path} is not a file that a search can go on from") from None
         if not same or (seed is not None and seed != book.seed):
@@ -89,6 +93,17 @@ class Book:
                 file.write(line + "\n")
         except OSError as error:
             raise AuditError(f"{self.path} cannot be written: {error.strerror}") from None
+
+
+def _measurement(facts: dict[str, Any]) -> Measurement:
+    """A measurement as this program could have written it."""
+    found = Measurement(**facts)
+    stated.whole(found.n_outliers, "n_outliers")
+    stated.word(found.strongest, "strongest")
+    for name in ("detection", "gain", "gain_low", "gain_high"):
+        if abs(stated.number(getattr(found, name), name)) > _LARGEST_SHARE:
+            raise ValueError(f"{name} must be a share")
+    return found
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

@@ -25,6 +25,10 @@ from isinglass.cli import (
     tune,
 )
 from isinglass.cli.stopping import StoppedError
+from isinglass.printable import shorten
+
+#: characters of an error, which may quote a name or a setting from a file
+LONGEST = 2_000
 
 app = typer.Typer(
     name="isinglass",
@@ -97,7 +101,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _fail(sentence: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    show.say(f"isinglass: {sentence}")
+    show.say(f"isinglass: {shorten(sentence, LONGEST)}")
     sys.exit(code)
 
 

@@ -104,8 +104,8 @@ def _checked(facts: dict[str, Any]) -> dict[str, Any]:
     stated.names(facts["names"], "names")
     stated.flag(facts["seeded"], "seeded")
     for name in ("columns", "one_hot"):
-        stated.names(facts.get(name) or [], name)
-    for name, values in stated.section(facts.get("categories") or {}, "categories").items():
+        stated.names(facts.get(name, []), name)
+    for name, values in stated.section(facts.get("categories", {}), "categories").items():
         if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
             raise ValueError(f"the categories of {name} must be a list of values")
     return facts

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.printable import shorten
 from isinglass.table.write import whole_file
 
 FORMAT = "isinglass-public-matrix-1"
@@ -40,7 +41,7 @@ class PublicMatrix:
         for name in ("n_features", "n_components"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{name} must be a whole number, got {value!r}")
+                raise ValueError(f"{name} must be a whole number, got {shorten(repr(value))}")
             if value > MOST_FEATURES:
                 raise ValueError(f"{name} must be <= {MOST_FEATURES}, got {value}")
         if self.n_features < 2:
