@@ -31,6 +31,7 @@ from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
+from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
@@ -53,6 +54,7 @@ ATTACKS: dict[str, type[Attack]] = {
         SpectralAttack,
         LinkageAttack,
         DistanceAttack,
+        MatchedColumnsAttack,
         CollusionAttack,
         StolenKeyAttack,
     )
@@ -285,6 +287,14 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(DistanceAttack(random_state=seed), known, n)
 
 
+def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(others=False) | scene.statistics
+    attack = MatchedColumnsAttack(random_state=seed)
+    yield Step(attack, known)
+    yield Step(attack, known | _sample(scene))
+    yield Step(attack, known | PublicTable(scene.table))
+
+
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     tables = (np.asarray(scene.table[scene.cast.sample]),)
     attack = CollusionAttack(random_state=seed)
@@ -313,6 +323,7 @@ _STEPS = {
     "spectral": _spectral,
     "linkage": _linkage,
     "distance": _distance,
+    "matched_columns": _matched_columns,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }
