@@ -25,6 +25,7 @@ from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
+from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_order import RowOrderAttack
@@ -52,6 +53,7 @@ ATTACKS: dict[str, type[Attack]] = {
         KeptColumnsAttack,
         LinkageAttack,
         DistanceAttack,
+        MatchedColumnsAttack,
         CollusionAttack,
         StolenKeyAttack,
     )
@@ -271,6 +273,14 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(DistanceAttack(random_state=seed), known, d, n)
 
 
+def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(others=False) | scene.statistics
+    attack = MatchedColumnsAttack(random_state=seed)
+    yield Step(attack, known)
+    yield Step(attack, known | _sample(scene))
+    yield Step(attack, known | PublicTable(scene.table))
+
+
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     tables = (np.asarray(scene.table[scene.cast.sample]),)
@@ -303,6 +313,7 @@ _STEPS = {
     "kept_columns": _kept_columns,
     "linkage": _linkage,
     "distance": _distance,
+    "matched_columns": _matched_columns,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass.auditing.fresh import fresh_copy, shuffled_columns
 from isinglass.auditing.result import (
     MUCH,
     AttackResult,
@@ -156,21 +157,33 @@ def _copied(
 ) -> float:
     """The share, where column j of the table is taken for released column `columns[j]`.
 
-    What rows of shuffled columns would hit, as those of a table of codes do, is chance.
+    What rows of shuffled columns would hit, as those of a table of codes do, is chance; so is
+    what fresh rows would hit whose columns go together as those released do.
     """
     mine = [j for j, c in enumerate(columns) if c is not None]
     if not mine:
         return 0.0
     kind = np.dtype(np.float32 if np.float32 in (table.dtype, released.dtype) else np.float64)
-    theirs = released[:, [c for c in columns if c is not None]]
-    shuffled = np.column_stack([rng.permutation(column) for column in theirs.T])
-    records, rows, chance = (
-        np.ascontiguousarray(m, dtype=kind) for m in (table[:, mine], theirs, shuffled)
+    used = [c for c in columns if c is not None]
+    # A released column that is taken for two is shuffled once: with itself it always agrees.
+    which = sorted(set(used))
+    again = [which.index(c) for c in used]
+    theirs = released[:, which]
+    records, rows, *blind = (
+        np.ascontiguousarray(m, dtype=kind)
+        for m in (
+            table[:, mine],
+            theirs[:, again],
+            shuffled_columns(theirs, rng)[:, again],
+            fresh_copy(theirs, rng)[:, again],
+        )
     )
     whole = np.dtype((np.void, kind.itemsize * len(mine)))
     there = records.view(whole).ravel()
-    found, by_chance = (float(np.isin(m.view(whole).ravel(), there).mean()) for m in (rows, chance))
-    return float(over_baseline(found, by_chance))
+    found, *by_chance = (
+        float(np.isin(m.view(whole).ravel(), there).mean()) for m in (rows, *blind)
+    )
+    return float(over_baseline(found, max(by_chance)))
 
 
 def _same_values(table: Array, released: Array) -> list[int | None]:

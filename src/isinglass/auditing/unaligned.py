@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.auditing.fresh import fresh_copy, shuffled_columns
 from isinglass.auditing.score import (
     Score,
     Yardstick,
@@ -29,6 +30,8 @@ NEARER = (0.1, 0.2, 0.3, 0.5)
 MOST_GUESSES = 9604
 #: A baseline above this leaves so little that a single record would make a large gain.
 NO_ROOM = 0.95
+#: Where all columns together show less than this over chance, no single one counts.
+SOME_GAIN = 0.05
 #: Records that play fresh draws from the population, to see how near those come to others.
 MOST_FRESH = 4000
 
@@ -55,8 +58,8 @@ def score_unaligned(
 
     Whatever looks like the population comes near to every record, and only what comes nearer
     tells something. So the baseline is the best of several: constants, the nearest record that is
-    another one, and the nearest of records, and of guesses, whose columns were shuffled one by
-    one.
+    another one, the nearest of records, and of guesses, whose columns were shuffled one by one,
+    and the nearest of fresh draws whose columns hold the same values and go together alike.
 
     Parameters
     ----------
@@ -67,7 +70,9 @@ def score_unaligned(
         attacks that fit a number to each row
     """
     shuffled = shuffled_columns(table, rng)
-    blinds = [shuffled_columns(guess, rng), *([] if by_chance is None else [by_chance])]
+    blinds = [shuffled_columns(guess, rng), fresh_copy(guess, rng)]
+    if by_chance is not None:
+        blinds.append(by_chance)
     sides = _Sides(guess, table, yard.span, rng)
     by_guess = by_record = None
     if len(guess) != len(table):
@@ -94,6 +99,10 @@ def score_unaligned(
     score = replace(score, shown=share, shown_baseline=baseline, **_outliers(score))
     flat = values.pairs[0][1].std(axis=0) < 1e-9 * yard.span  # all guesses show one record
     score = replace(score, r2=np.where(flat, 0.0, score.r2))
+    score = _above_luck(score)
+    if score.gain() < SOME_GAIN:
+        # Of many columns one comes out well by chance: each guess, or record, chose the other.
+        score = above_chance(score, score)
     if held_out is None or not len(held_out):
         return score
     beside = guess[nearest_rows(guess, held_out, yard.span)]
@@ -103,7 +112,7 @@ def score_unaligned(
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Guesses beside records: those of the attack, the nearest other records, then blind ones."""
+    """Guesses beside records: the attack's, the nearest other records, then blind ones."""
 
     behind: NDArray[np.intp]  # the number of each record of the first pair
     pairs: list[tuple[Array, Array]]
@@ -111,16 +120,16 @@ class _Pairs:
     span: Array
 
     def ratios(self, counted: Marks) -> list[Array]:
-        """Squared distance of guess and record over that to the nearest other record.
+        """Squared distance of guess and record over that to the nearest record unlike it.
 
         For the attack, then for each blind guess.
         """
-        (guesses, records), (others, _), *blinds = self.pairs
+        first, (others, records), *blinds = self.pairs
         far, found = _squared(others, records, self.span), []
-        for g, r in [(guesses, records), *blinds]:
+        for g, r in [first, *blinds]:
             if r is not records:
                 far = _squared(nearest_others(self.table, r, self.span), r, self.span)
-            found.append((_squared(g, r, self.span) / _positive(far))[counted])
+            found.append(_ratio(_squared(g, r, self.span), far)[counted])
         return found
 
 
@@ -159,6 +168,23 @@ class _Sides:
         return _Pairs(behind, pairs, self.table, self.span)
 
 
+def _above_luck(score: Score) -> Score:
+    """Baselines raised by two standard errors: they were seen on as few records as the rest.
+
+    A hundredth more of a value is much where the nearest other record comes as near as that.
+    """
+
+    def raised(share: Array) -> Array:
+        return np.minimum(share + 2 * np.sqrt(share * (1 - share) / score.n_records), 1.0)
+
+    return replace(
+        score,
+        baseline=raised(score.baseline),
+        near_baseline=raised(score.near_baseline),
+        r2_baseline=np.minimum(score.r2_baseline + 2 * score.r2_error, 1.0),
+    )
+
+
 def _outliers(score: Score) -> dict[str, float]:
     """No gain on outliers where a blind guess leaves no room for one: chance would decide it."""
     blind = score.outliers_baseline
@@ -172,9 +198,9 @@ def _shown(nearer: list[Array], fresh: Array, n_columns: int) -> tuple[float, fl
     found = []
     for factor in NEARER:
         shares = [float((ratio < factor**2).mean()) for ratio in nearer]
-        by_chance = float((fresh < factor**2).mean()) if len(fresh) else 0.0
-        upper = wilson(by_chance, len(fresh))[1] if len(fresh) and by_chance else by_chance
-        found.append((shares[0], max(factor**n_columns, upper, *shares[1:])))
+        # What a further record of the population would show is itself seen on a few.
+        further = wilson(float((fresh < factor**2).mean()), len(fresh))[1]
+        found.append((shares[0], max(factor**n_columns, further, *shares[1:])))
     return max(found, key=lambda pair: float(over_baseline(*pair)))
 
 
@@ -185,10 +211,8 @@ def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) 
     """
     order = rng.permutation(len(table))
     share = min(max(n_guesses / (n_guesses + len(table)), 0.1), 0.9)
-    cut = round(share * len(table))
+    cut = min(max(round(share * len(table)), 1), len(table) - 1)
     draws, rest = table[order[:cut]], table[order[cut:]]
-    if len(draws) < 2 or len(rest) < 2:
-        return np.empty(0)
     if n_guesses < len(table):
         draws = draws[:MOST_FRESH]
         records = rest[nearest_rows(rest, draws, span)]
@@ -196,18 +220,13 @@ def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) 
         records = rest[:MOST_FRESH]
         draws = draws[nearest_rows(draws, records, span)]
     far = _squared(nearest_others(rest, records, span), records, span)
-    return _squared(draws, records, span) / _positive(far)
-
-
-def shuffled_columns(table: Array, rng: np.random.Generator) -> Array:
-    """Each column in an order of its own: as many values, and no records."""
-    return np.column_stack([rng.permutation(column) for column in table.T])
+    return _ratio(_squared(draws, records, span), far)
 
 
 def _squared(a: Array, b: Array, span: Array) -> Array:
     return np.asarray(np.square((a - b) / span).sum(axis=1))
 
 
-def _positive(squared: Array) -> Array:
-    """Distances to divide by; where all records are the same, nothing is nearer than another."""
-    return np.asarray(np.where(squared > 0, squared, np.finfo(np.float64).tiny))
+def _ratio(near: Array, far: Array) -> Array:
+    """Where all records are the same none is farther than another, and the ratio is infinite."""
+    return np.divide(near, far, out=np.full(len(near), np.inf), where=far > near * 1e-12)
