@@ -274,11 +274,11 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | scene.statistics
+    d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
     attack = MatchedColumnsAttack(random_state=seed)
-    yield Step(attack, known)
-    yield Step(attack, known | _sample(scene))
-    yield Step(attack, known | PublicTable(scene.table))
+    yield Step(attack, known, d)
+    yield Step(attack, known | scene.sample(), d)
+    yield Step(attack, known | scene.public_table(), d)
 
 
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
