@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable
@@ -31,8 +32,12 @@ from isinglass.auditing.unaligned import score_unaligned
 from isinglass.chance import haar
 from isinglass.errors import IsinglassError
 from isinglass.measure.separation import best_naming
+from isinglass.threads import one_thread
 
 Array = NDArray[Any]
+
+#: Values of a release from which on threads pay.
+_LARGE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,20 @@ def attack_all(
     tell: Callable[[], None],
 ) -> list[Outcome]:
     """Run the attackers one after the other against the scene's release."""
+    # Attacks on a small table are many small products: threads would wait for one another.
+    limit = one_thread() if scene.released.size < _LARGE else contextlib.nullcontext()
+    with limit:
+        return _attack_all(scene, steps, yard, held_out, rng, tell)
+
+
+def _attack_all(
+    scene: Scene,
+    steps: list[Step],
+    yard: Yardstick,
+    held_out: Array | None,
+    rng: np.random.Generator,
+    tell: Callable[[], None],
+) -> list[Outcome]:
     seen, truth = scene.seen(), scene.truth()
     outcomes = []
     for step in steps:
