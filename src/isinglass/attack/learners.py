@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.marginals import deviations, divisors
 from isinglass.attack.regression import Fit, fit_linear, fit_mean, fit_ridge
+from isinglass.threads import all_in_one_thread
 
 Array = NDArray[Any]
 Expand = Callable[[Array], Array]
@@ -226,4 +227,5 @@ def _trees(A: Array, b: Array, seed: int) -> Any:
         max_iter=30, learning_rate=0.25, max_leaf_nodes=15, min_samples_leaf=8, max_bins=63,
         early_stopping=False, random_state=seed,
     )  # fmt: skip
-    return model.fit(A, b)
+    with all_in_one_thread():  # a few hundred pairs are too few to share
+        return model.fit(A, b)

@@ -32,7 +32,7 @@ from isinglass.auditing.unaligned import score_unaligned
 from isinglass.chance import haar
 from isinglass.errors import IsinglassError
 from isinglass.measure.separation import best_naming
-from isinglass.threads import one_thread
+from isinglass.threads import all_in_one_thread
 
 Array = NDArray[Any]
 
@@ -63,7 +63,7 @@ def attack_all(
 ) -> list[Outcome]:
     """Run the attackers one after the other against the scene's release."""
     # Attacks on a small table are many small products: threads would wait for one another.
-    limit = one_thread() if scene.released.size < _LARGE else contextlib.nullcontext()
+    limit = all_in_one_thread() if scene.released.size < _LARGE else contextlib.nullcontext()
     with limit:
         return _attack_all(scene, steps, yard, held_out, rng, tell)
 
