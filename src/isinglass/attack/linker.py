@@ -22,9 +22,12 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
+from isinglass.attack.known_input import distinct_pairs
+from isinglass.attack.marginals import deviations
 from isinglass.attack.noise_fit import averaged, first_columns, fit_by_distance, fit_by_parameters
 from isinglass.attack.ranking import compared, log_error, mean_log_rank, places_of, settled
-from isinglass.attack.residual import Backward, learn_backward
+from isinglass.attack.regression import fit_ridge
+from isinglass.attack.residual import Backward, covariance_of, learn_backward, whitening
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -145,15 +148,13 @@ def _learned(
             f"known pairs must have the public table's {P.shape[1]} columns, "
             f"got {pairs.records.shape[1]}"
         )
+    distinct = KnownPairs(*distinct_pairs(pairs, len(Z)))
+    if told is not None and _claim_holds(told, distinct):
+        return told
     backward = learn_backward(Z, P, known, rng)
     rows, records = backward.pair_rows, backward.records
     some = compared(len(rows), rng)
-    told_rank = np.inf
-    if told is not None:
-        told_rank = _told_rank(told, records[some], rows[some], groups)
     back_rank = mean_log_rank(*backward.pairs_left_out(some), rows[some], groups)
-    if told is not None and settled(told_rank, len(some)):
-        return told
     if settled(back_rank, len(some)):
         return Learned(backward, None, "backward", groups)
     seen = _outputs(Z, known)
@@ -161,8 +162,10 @@ def _learned(
         Pairs.of(records, seen[rows], P, known), seen, rows, groups, rng, quick=told is not None
     )
     way, rank = _best_way(backward, forward, some, groups)
-    if told is not None and told_rank <= rank + _MARGIN:
-        return told
+    if told is not None:
+        told_rank = _told_rank(told, records[some], rows[some], groups)
+        if told_rank <= rank + _MARGIN:
+            return told
     return Learned(backward, forward, way, groups)
 
 
@@ -210,13 +213,41 @@ def _by_way(way: str, backward: GaussianFit, forward: GaussianFit) -> GaussianFi
     return GaussianFit(left, np.hstack([backward.right, forward.right]) / 2)
 
 
+def _claim_holds(told: Told, pairs: KnownPairs) -> bool:
+    """Whether noise as it is claimed makes known pairs as likely as any affine map would.
+
+    Both are densities of the released rows; the map's is that of pairs left out.
+    """
+    if told.parameters is None:
+        return False
+    own, found = _own_fits(told, pairs.records, pairs.rows)
+    shown = told.released[pairs.rows]
+    varies = deviations(shown) > 0
+    if not found.any() or not varies.any():
+        return False
+    left_out = fit_ridge(pairs.records, shown[:, varies]).left_out
+    white = whitening(covariance_of(left_out), deviations(shown[:, varies]))
+    away = np.square(left_out @ white.T).sum(axis=1) / 2
+    p = len(white)
+    sizes = np.linalg.slogdet(white)[1] - p / 2 * np.log(2 * np.pi)
+    # The covariance was fitted to these errors: so much too likely do its numbers make them.
+    flattered = p * (p + 1) / (2 * len(away))
+    return bool(own.mean() >= float((sizes - away)[found].mean()) - flattered)
+
+
 def _told_rank(told: Told, records: Array, rows: Rows, groups: Groups | None) -> float:
     """The rank of the true records by what is told; 0 where none of them is public."""
+    own, public = _own_fits(told, records, rows)
+    return mean_log_rank(told.fit(rows[public]), own, rows[public], groups) if public.any() else 0.0
+
+
+def _own_fits(told: Told, records: Array, rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
+    """How well true records fit their rows, and which records are public at all."""
     places = places_of(records, told.public)
     public = places >= 0
-    if not public.any():
-        return 0.0
     fit = told.fit(rows[public])
-    fits = np.vstack([fit.block(slice(i, i + 1)) for i in range(fit.n_released)])
-    own = fits[np.arange(len(fits)), places[public]]
-    return mean_log_rank(fit, own, rows[public], groups)
+    own = [
+        fit.part(np.array([i]), places[public][i : i + 1]).block(slice(0, 1))[0, 0]
+        for i in range(fit.n_released)
+    ]
+    return np.array(own), public
