@@ -59,13 +59,17 @@ class Facts:
         if order not in ("table", "keyed"):
             raise ValueError("order must be table or keyed")
         bounds = facts.get("bounds")
+        columns = stated.names(facts["columns"], "columns")
+        kept = stated.names(facts.get("kept", ()), "kept")
+        if len({*columns, *kept}) < len(columns) + len(kept):
+            raise ValueError("columns and kept must name each column once")
         return cls(
             method=stated.word(facts["method"], "method"),
             parameters=_parameters(facts["parameters"]),
             version=stated.word(facts["version"], "version"),
             rows=stated.whole(facts["rows"], "rows"),
-            columns=stated.names(facts["columns"], "columns"),
-            kept=stated.names(facts.get("kept", ()), "kept"),
+            columns=columns,
+            kept=kept,
             warnings=stated.names(facts.get("warnings", ()), "warnings"),
             seeded=stated.flag(facts.get("seeded", False), "seeded"),
             again=stated.flag(facts.get("again", False), "again"),

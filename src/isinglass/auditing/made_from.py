@@ -44,14 +44,23 @@ def facts_of(release: str | Path) -> Facts | None:
     except NotOurReleaseError:  # somebody else made it
         return None
     kind = methods().get(facts.method)
-    if kind is not None:
-        try:
+    try:
+        if kind is not None:
             refuse_misstated(kind, facts.parameters)
-        except ValueError as error:
-            raise ReleaseError(
-                f"{release} says things about itself that cannot be: {error}"
-            ) from None
+        _refuse_other_components(facts)
+    except ValueError as error:
+        raise ReleaseError(f"{release} says things about itself that cannot be: {error}") from None
     return facts
+
+
+def _refuse_other_components(facts: Facts) -> None:
+    """A release has as many columns as it says that records were turned into."""
+    stated = facts.parameters.get("n_components")
+    matrix = facts.parameters.get("public_matrix")
+    if isinstance(matrix, dict):
+        stated = PublicMatrix.from_json(matrix).n_components
+    if stated is not None and stated != len(facts.columns):
+        raise ValueError(f"n_components must be its {len(facts.columns)} columns, got {stated}")
 
 
 def table_columns(

@@ -40,6 +40,8 @@ def doctor(
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "narwhals", "randomgen",
              "cryptography", "safetensors", "typer", "rich")  # fmt: skip
+#: of the table that is measured
+ROWS = 250_000
 _OPTIONAL = ("pandas", "polars", "psycopg", "torch", "onnx", "onnxruntime")
 
 
@@ -107,18 +109,17 @@ def _times() -> dict[str, Any]:
     from isinglass.table.read import open_table
     from isinglass.table.survey import survey
 
-    rows = 250_000
     times: dict[str, Any] = {}
     clock = time.perf_counter()
 
     def lap(name: str) -> None:
         nonlocal clock
         now = time.perf_counter()
-        times[name] = round((now - clock) * 1_000_000 / rows, 2)
+        times[name] = round((now - clock) * 1_000_000 / ROWS, 2)
         clock = now
 
     with tempfile.TemporaryDirectory() as folder:
-        data = flights(rows, n_outliers=0, random_state=0)
+        data = flights(ROWS, n_outliers=0, random_state=0)
         clock = time.perf_counter()
         table = pa.table([pa.array(c) for c in data.X.T], names=list(data.column_names))
         pq.write_table(table, Path(folder) / "t.parquet", use_dictionary=False)

@@ -41,8 +41,12 @@ def command_line() -> str:
     return shlex.join(["isinglass", *words])
 
 
+#: Seconds of work before a bar is worth showing.
+BAR_AFTER_S = 2.0
+
+
 class Bar:
-    """A progress bar on a terminal, once the work has taken two seconds; silence elsewhere."""
+    """A progress bar on a terminal, once the work has taken a while; silence elsewhere."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -51,7 +55,7 @@ class Bar:
         self._task: Any = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - self._start < 2:
+        if not sys.stderr.isatty() or time.monotonic() - self._start < BAR_AFTER_S:
             return
         if self._bar is None:
             self._bar = self._made()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 from collections.abc import Mapping
 from typing import Any
@@ -16,9 +17,11 @@ MOST = {
     "layers": 64,
     "n_components": 100_000,
     "n_draws": 2_000,
-    "n_hidden": 100_000,
+    "n_hidden": 16_384,
     "n_iter": 10_000,
 }
+#: No other number is larger: its powers would overflow.
+LARGEST = 1e50
 #: Parameters that may hold one number for each column.
 PER_COLUMN = ("center", "scale", "weights")
 # These have readers of their own.
@@ -26,11 +29,13 @@ _ELSEWHERE = ("bounds", "public_matrix", "random_state")
 
 
 def refuse_beyond(parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters beyond their limits."""
+    """Refuse parameters beyond their limits; a number that is not finite is left to the method."""
     for name, value in parameters.items():
-        most = MOST.get(name)
-        if most is not None and isinstance(value, numbers.Real) and float(value) > most:
-            raise ValueError(f"{name} must be <= {most}, got {value}")
+        if name in _ELSEWHERE or not isinstance(value, numbers.Real):
+            continue
+        most, size = MOST.get(name, LARGEST), abs(float(value))
+        if math.isfinite(size) and size > most:
+            raise ValueError(f"{name} must be <= {most:g}, got {value:g}")
 
 
 def refuse_misstated(kind: type, parameters: Mapping[str, Any]) -> None:
@@ -49,7 +54,7 @@ def _refuse_other_kind(name: str, value: Any, default: Any) -> None:
         return
     if isinstance(value, list) and name in PER_COLUMN:
         for item in value[: stated.MOST_NAMES]:
-            stated.number(item, name)
+            refuse_beyond({name: stated.number(item, name)})
     elif isinstance(default, bool):
         stated.flag(bool(value) if value in (0, 1) else value, name)
     elif isinstance(default, str):
