@@ -62,7 +62,8 @@ def redraw(
         released = np.asarray(fresh.fit_transform(table))
     correspond = perturbation.keeps_rows
     part = replace(subject, table=table)  # bounds are learned from what is released alone
-    truth = Truth(part.scaled(table), subject.detector, rng, None)
+    labels = None if subject.labels is None else subject.labels[rows]
+    truth = Truth(part.scaled(table), subject.detector, rng, labels)
     detection = truth.compare(part.scaled_release(released)) if correspond else None
     beside = None if kept is None else KeptColumns(kept.values[rows], kept.categorical)
     scene = Scene(
