@@ -15,6 +15,7 @@ from isinglass.auditing.policy_file import (
     refuse_unknown,
 )
 from isinglass.auditing.result import (
+    MODEL,
     AttackResult,
     Findings,
     Linkage,
@@ -193,7 +194,8 @@ class Policy:
         if self.required is not None:
             planned = list(self.required)
         planned = list(dict.fromkeys([*planned, *self.maximum]))
-        if not planned:
+        # Of a model only membership is measured; a demand on attacks is then one that is not met.
+        if not planned and (findings.kind != MODEL or self.maximum_gain is not None):
             yield PolicyLine("at least one attack", "no attack was run", met=False)
         for name in planned:
             entries = [a for a in counted if a.name == name]
@@ -273,6 +275,16 @@ class Policy:
                     f"{gain:.3f}, by {name}",
                     gain <= limit,
                 )
+        if findings.kind == MODEL:
+            for limit, what in (
+                (self.maximum_verbatim, "unchanged"),
+                (self.maximum_unique, "unique"),
+            ):
+                if limit is not None:
+                    yield PolicyLine(
+                        f"at most {limit:g} of the rows are {what}", "not measured", met=False
+                    )
+            return
         if self.maximum_verbatim is not None:
             yield PolicyLine(
                 f"at most {self.maximum_verbatim:g} of the released rows are records unchanged",

@@ -11,6 +11,8 @@ RECOVERED, PARTLY, RESISTED = "recovered", "partly recovered", "resisted the att
 ATTACKERS = ("outsider", "acquainted", "insider", "key_holder")
 #: No attack was finished, so that nothing can be said.
 NOT_MEASURED = "not measured"
+#: The kind of findings that are about a model, of which membership alone is measured.
+MODEL = "model"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
 MUCH, SOME = 0.5, 0.1
 
@@ -211,6 +213,10 @@ class MembershipResult:
     recognized_01pct: float | None = None
     n_members: int = 0
     n_others: int = 0
+    #: Intervals of the three shares above, for models.
+    outliers_range: tuple[float, float] | None = None
+    recognized_1pct_range: tuple[float, float] | None = None
+    recognized_01pct_range: tuple[float, float] | None = None
 
     @property
     def gain(self) -> float:
@@ -277,6 +283,7 @@ class Findings:
     n_trials: int = 1
     n_attacked: int = 0  # records that were attacked, a sample of a large table
     seconds: float = 0.0
+    kind: str = "release"  # or MODEL: what was audited
 
     @property
     def passed(self) -> bool:

@@ -21,7 +21,10 @@ def audit(
         ..., metavar="TABLE", help="The original: CSV, Parquet or Arrow file with a header."
     ),
     release: Path = typer.Argument(
-        ..., metavar="RELEASE", help="What left, or is to leave; ours or anybody's, same kinds."
+        ...,
+        metavar="RELEASE",
+        help="What left, or is to leave; ours or anybody's, same kinds; or an Autoencoder's ONNX "
+        "file.",
     ),
     out: Path | None = typer.Option(
         None, "-o", "--out", help="Write the whole report to this .html or .json file."
@@ -53,6 +56,12 @@ def audit(
         metavar="FILE",
         help="Another release of the same rows, attacked together; repeatable.",
     ),
+    others: Path | None = typer.Option(
+        None,
+        "--others",
+        metavar="FILE",
+        help="For a model: a table of records that it was not trained on.",
+    ),
     policy: str | None = typer.Option(
         None, "--policy", metavar="FILE|strict", help="Demands; exit 1 when one is not met."
     ),
@@ -80,15 +89,20 @@ def audit(
 ) -> None:
     """Attack RELEASE with the classic attacks, and look for TABLE's outliers in it.
 
-    Nothing is sent anywhere. Example:
+    Of a model, measure whether TABLE's records can be told to be those it was trained on. Nothing
+    is sent anywhere. Examples:
 
     isinglass audit flights.csv flights.parquet --drop tail_number -o report.html
+
+    isinglass audit flights.csv detector.onnx --drop tail_number --others other_flights.csv
     """
     import warnings
 
+    from isinglass.cli.audit_model import audit_model, refuse_release_options
     from isinglass.cli.columns import split_names
     from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
     from isinglass.cli.passphrase import passphrase
+    from isinglass.detect.onnx_file import is_onnx
     from isinglass.errors import AuditError, PrivacyWarning
     from isinglass.publish.paths import refuse_targets
     from isinglass.table.read import open_table
@@ -104,7 +118,7 @@ def audit(
         raise AuditError("--public is about the report; name its file with -o")
     if out is not None:
         check_ending("-o", out)
-        read = [table, release, key, passphrase_file, policy_file(policy), *also]
+        read = [table, release, key, passphrase_file, others, policy_file(policy), *also]
         refuse_targets({"the report": out}, read, force=force)
     demands = None if policy is None else policy_for(policy)
     given = [*drop, *one_hot]
@@ -113,6 +127,30 @@ def audit(
         if any("," in item for item in given)
         else given
     )
+    if is_onnx(release):
+        refuse_release_options(
+            {"--key": key, "--passphrase-file": passphrase_file, "--id": id_column,
+             "--also": also or None, "--trials": trials, "--n-outliers": n_outliers,
+             "--pairs": pairs}
+        )  # fmt: skip
+        audit_model(
+            table,
+            release,
+            others=others,
+            drop=[*split_names(drop, names), *([] if label is None else [label])],
+            one_hot=split_names(one_hot, names),
+            missing=missing,
+            policy=demands,
+            out=out,
+            public=public,
+            encoding=encoding,
+            delimiter=delimiter,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
+    if others is not None:
+        raise AuditError("--others is for models; RELEASE is not an ONNX file")
     perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
     from isinglass.auditing.files import audit_files  # slow to load, so errors come first
 

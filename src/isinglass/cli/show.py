@@ -74,7 +74,12 @@ class Bar:
 
         class Speed(progress.ProgressColumn):
             def render(self, task: progress.Task) -> Text:
-                units = {"attacking": "attacks", "trying settings": "settings"}
+                units = {
+                    "attacking": "attacks",
+                    "trying settings": "settings",
+                    "fitting a first model": "epochs",
+                    "training models": "models",
+                }
                 if task.description in units:  # which do not go by rows
                     return Text(f"{task.completed:,.0f} {units[task.description]}")
                 return Text(f"{task.speed:,.0f} rows/s" if task.speed else "")

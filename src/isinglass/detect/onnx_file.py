@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,18 +55,24 @@ class ExportedAutoencoder:
     def n_hidden(self) -> int:
         return len(self.a)
 
+    def with_weights(self, parts: Sequence[Array]) -> ExportedAutoencoder:
+        """The same scaling and shape with other weights: W, a, V and b."""
+        W, a, V, b = parts
+        return replace(self, W=W, a=a, V=V, b=b)
+
     def shown(self, X: Array) -> Array:
         """Records as the network is shown them: scaled, and cut to what it may see."""
         with np.errstate(over="ignore"):  # infinitely far out is cut like the rest
             z = (np.asarray(X, dtype=np.float64) - self.low) * self.factor
         return np.asarray(z.clip(*self.reach), dtype=np.float32)
 
-    def output(self, shown: Array) -> Array:
-        """What the network makes of records that it is shown."""
+    def errors(self, shown: Array) -> Array:
+        """Records as the network is shown them, less what it makes of them."""
         with np.errstate(over="ignore"):
             hidden = 1 / (1 + np.exp(-(shown @ self.W + self.a)))
             output = hidden @ self.V + self.b
-            return np.asarray(1 / (1 + np.exp(-output)) if self.logistic else output)
+            output = 1 / (1 + np.exp(-output)) if self.logistic else output
+        return np.asarray(shown - output)
 
 
 def is_onnx(path: str | Path) -> bool:
