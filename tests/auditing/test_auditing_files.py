@@ -17,7 +17,7 @@ from isinglass.auditing.made_from import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import RESISTED, Detection, Findings, Linkage, Privacy
-from isinglass.errors import AuditError, TableError
+from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(5)
@@ -420,11 +420,11 @@ def test_a_file_larger_than_memory_is_refused_unread(table, tmp_path, given, mon
         audit_files(table, tmp_path / "r.parquet")
 
 
-def test_a_file_that_only_looks_like_ours_is_treated_as_foreign(table, tmp_path, given):
+def test_a_file_that_says_it_is_ours_and_says_nonsense_is_refused(table, tmp_path, given):
     made = pa.table({"u": X[:, 0]}).replace_schema_metadata({"isinglass": json.dumps([1])})
     pq.write_table(made, tmp_path / "r.parquet")
-    audit_files(table, tmp_path / "r.parquet")
-    assert given["rows_correspond"] is None
+    with pytest.raises(ReleaseError, match="cannot be read here"):
+        audit_files(table, tmp_path / "r.parquet")
 
 
 def test_text_that_says_it_all_is_read(tmp_path):

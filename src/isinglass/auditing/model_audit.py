@@ -25,8 +25,8 @@ from isinglass.auditing.model_membership import (
     shift,
 )
 from isinglass.auditing.model_report import ModelReport
-from isinglass.auditing.policy import Policy
 from isinglass.auditing.model_verdict import attacker_results
+from isinglass.auditing.policy import Policy
 from isinglass.auditing.result import MODEL, Detection, Findings, Privacy, SkippedAttack
 from isinglass.auditing.shadows import Shadows, train_shadows
 from isinglass.detect import network
