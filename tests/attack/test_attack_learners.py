@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from isinglass.attack import learners
 from isinglass.attack.learners import (
     best_columns,
     choose,
@@ -82,6 +83,16 @@ def test_trees_are_taken_for_steps_and_not_for_noise():
     noise = rng.normal(size=(300, 3))
     assert fit_trees(A, noise, fit_mean(noise), 0) is None
     assert fit_trees(A[:50], steps[:50], fit_mean(steps[:50]), 0) is None
+
+
+def test_trees_are_not_grown_for_every_column_in_vain(monkeypatch):
+    grown = []
+    grow = learners._trees
+    monkeypatch.setattr(learners, "_trees", lambda *a: grown.append(1) or grow(*a))
+    rng = np.random.default_rng(7)
+    A, noise = rng.normal(size=(120, 3)), rng.normal(size=(120, 30))
+    assert fit_trees(A, noise, fit_mean(noise), 0) is None
+    assert len(grown) <= 3 * learners.TREE_TRIALS
 
 
 def test_neighbors_by_what_does_not_vary_are_all_pairs():

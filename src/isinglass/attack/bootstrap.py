@@ -43,7 +43,7 @@ def learn_forward(
         return rank, log_error(forward.left_out, seen)
 
     best, reached = first, quality(first)
-    if settled(reached[0], len(some)) or not len(others):
+    if settled(min(reached), len(some)) or not len(others):
         return best
     start = first
     exact = exact_map(pairs, seen[others], rng)

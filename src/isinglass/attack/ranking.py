@@ -58,9 +58,9 @@ def log_error(left_out: Array, table: Array) -> float:
     return float(np.log(np.maximum(error / _ROUNDING, 1.0)).mean()) if varies.any() else 0.0
 
 
-def settled(rank: float, n_pairs: int) -> bool:
-    """Whether a way of linking leaves nothing to be improved."""
-    return rank < 1e-3 and n_pairs >= _ENOUGH
+def settled(left: float, n_pairs: int) -> bool:
+    """Whether a rank or an error, as above, leaves nothing to be improved."""
+    return left < 1e-3 and n_pairs >= _ENOUGH
 
 
 def places_of(records: Array, public: Array) -> Rows:
