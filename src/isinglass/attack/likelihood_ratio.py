@@ -15,7 +15,7 @@ _TINY = 1e-30
 
 def loss_score(errors: Array) -> Array:
     """Higher for records that a model repeats well; `errors` is one row of errors for a record."""
-    return -np.log(np.square(errors, dtype=np.float64).mean(axis=-1) + _TINY)
+    return np.asarray(-np.log(np.square(errors, dtype=np.float64).mean(axis=-1) + _TINY))
 
 
 def shadow_scores(target: Array, shadows: Array, trained_on: Flags) -> dict[str, Array]:

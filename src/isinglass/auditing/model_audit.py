@@ -25,7 +25,7 @@ from isinglass.auditing.model_membership import (
     shift,
 )
 from isinglass.auditing.model_report import ModelReport
-from isinglass.auditing.model_verdict import attacker_results
+from isinglass.auditing.model_verdict import model_attackers
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.result import MODEL, Detection, Findings, Privacy, SkippedAttack
 from isinglass.auditing.shadows import Shadows, train_shadows
@@ -121,8 +121,7 @@ def audit_model(
             "The model repeats the table's records worse than a constant would; perhaps it was not "
             "trained on them, or their columns stand in another order."
         )
-    lacking = any(s.applicable for s in measured.skipped)
-    attackers = attacker_results(results, lacking=lacking)
+    attackers = model_attackers(results, measured.skipped)
     findings = Findings(
         rows=len(table),
         columns=model.n_columns,

@@ -14,6 +14,7 @@ from isinglass.auditing.result import (
     SOME,
     AttackerResult,
     MembershipResult,
+    SkippedAttack,
     holds,
 )
 
@@ -24,22 +25,24 @@ ASSUMES = {
 }
 
 
-def attacker_results(
-    results: Sequence[MembershipResult], *, lacking: bool
+def model_attackers(
+    results: Sequence[MembershipResult], skipped: Sequence[SkippedAttack]
 ) -> tuple[AttackerResult, ...]:
-    """What each attacker got; `lacking` says that an attack that applies was not run."""
-    return tuple(_result(name, results, lacking) for name in ASSUMES)
+    """What each attacker got, by the best of all ways that need no more than is held."""
+    return tuple(_result(name, results, skipped) for name in ASSUMES)
 
 
-def _result(name: str, results: Sequence[MembershipResult], lacking: bool) -> AttackerResult:
-    """The best of all ways that need no more than this attacker holds."""
+def _result(
+    name: str, results: Sequence[MembershipResult], skipped: Sequence[SkippedAttack]
+) -> AttackerResult:
+    lacking = any(s.applicable and holds(name, s.attacker) for s in skipped)
     told = [m for m in results if holds(name, m.attacker)]
     best = max(told, key=lambda m: (m.gain, m.area), default=None)
     high = max((2 * m.high - 1 for m in told), default=1.0)
     return AttackerResult(
         name=name,
         assumes=ASSUMES[name],
-        verdict=_verdict(told, lacking and name != OUTSIDER),
+        verdict=_verdict(told, lacking),
         gain=0.0 if best is None else best.gain,
         low=0.0 if best is None else max(0.0, 2 * best.low - 1),
         high=min(1.0, max(0.0, high)),
