@@ -264,9 +264,9 @@ def test_a_sample_tells_what_a_projection_leaves_open():
 
 
 def test_just_enough_pairs_do_not_make_a_wrong_map_believed():
-    rng = np.random.default_rng(17)
+    rng = np.random.default_rng(18)
     table = rng.normal(size=(800, 8))
-    table[:2] = [[40.0], [-40.0]]  # far records, between which every guess looks possible
+    table[:2] = [[25.0], [-25.0]]  # far records, between which every guess looks possible
     released = np.square(np.tanh(table @ rng.normal(size=(8, 8)) / 4))
     pairs = pairs_of(table[2:], 9)
     known = KnownPairs(pairs.rows + 2, pairs.records) | ColumnStatistics.of(table)
