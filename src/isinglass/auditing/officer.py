@@ -76,22 +76,20 @@ def _meaning(found: AttackerResult) -> str:
 
 
 def _risks(findings: Findings) -> str:
-    rows = []
-    for people in _people(findings):
-        who = WHO[people.name].partition(":")[0]
-        rows += [
-            (risk.name, who, _value(risk), MEASURES[risk.name])
-            for risk in all_risks(findings, people.name)
-        ]
-    order = list(MEASURES)
-    rows.sort(key=lambda row: order.index(row[0]))
-    if not rows:
+    people = _people(findings)
+    if not people:
         return ""
+    measured = {a.name: all_risks(findings, a.name) for a in people}
+    rows = [
+        (name, *(_value(measured[a.name][i]) for a in people), meaning)
+        for i, (name, meaning) in enumerate(MEASURES.items())
+    ]
+    head = ("risk", *(WHO[a.name].partition(":")[0].lower() for a in people), "what it means")
     return (
         "<h3>Singling out, linkability, inference</h3><p>The three questions of the European "
-        "opinion on anonymization (WP216), each with the interval in which the figure lies with "
-        "95&nbsp;% confidence.</p>"
-        + stacked(("risk", "for whom", "measured", "what it means"), rows)
+        "opinion on anonymization (WP216), and whether a record can be told to be in the table at "
+        "all; each with the interval in which the figure lies with 95&nbsp;% confidence.</p>"
+        + stacked(head, rows)
     )
 
 

@@ -33,9 +33,9 @@ def render(findings: Findings, *, public: bool = False, frontier: Frontier | Non
     findings = words.briefly(findings)
     parts = (
         verdict,
-        _policy(findings),
         officer_page(findings, public=public),
         "<h2>The technical part</h2>",
+        _policy(findings),
         _attackers(findings),
         _assumed(findings),
         "<h2>The numbers</h2>",
@@ -129,7 +129,7 @@ def _policy(findings: Findings) -> str:
     ]
     missed = sum(not line.met for line in findings.policy)
     said = "Every demand was met." if not missed else f"{missed} of {len(rows)} were not met."
-    return f"<h2>The policy</h2><p>{said}</p>" + stacked(("demand", "measured", "result"), rows)
+    return f"<h3>The policy</h3><p>{said}</p>" + stacked(("demand", "measured", "result"), rows)
 
 
 def _assumed(findings: Findings) -> str:
