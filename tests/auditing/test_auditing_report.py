@@ -297,9 +297,10 @@ def test_text_alternatives_state_the_findings(pages):
 def test_the_page_goes_from_verdict_to_settings(pages):
     text = Page(pages["troubled", False]).text
     steps = [
-        "partly recovered", "120 of the 200", "For the data-protection officer", "What was not measured", "When to look again",
+        "partly recovered", "120 of the 200", "For the data-protection officer",
+        "What was not measured", "When to look again",
         "Parameters", "Unit of privacy", "Algorithm", "Implementation", "Trust", "Side channels",
-        "Data access", "The technical part", "The policy", "2 of 3 were not met",
+        "Data access", "The technical part", "2 of 3 were not met",
         "What was assumed of the attacker", "The numbers",
         "Are the anomalies still found?", "What did each attacker get?",
         "Attacks that were not run", "The settings that reproduce it",

@@ -109,7 +109,8 @@ def measure(
             for m in membership(drawn.scene, drawn.held_out, rng)
         ]
     detection = drawn.detection
-    assert detection is not None and detection.rate is not None  # candidates keep their rows
+    assert detection is not None  # candidates keep their rows
+    assert detection.rate is not None
     counts = _best(effort.attacker, got)
     return Measurement(
         detection.rate,
