@@ -79,4 +79,3 @@ def contenders(found: list[tuple[str, str, float]]) -> tuple[str, ...]:
 
 def _knowledge(step: Step) -> tuple[int, int]:
     return ATTACKERS.index(step.attacker), step.n_pairs or 0
-

@@ -103,13 +103,14 @@ def measure(
         got += _attacked(drawn, step, subject.yard, rng)
         if effort.stop and got and max(g.gain for g in got) >= LOST:
             break
-    if effort.whole:
+    if not (effort.stop and got and max(g.gain for g in got) >= LOST):
         got += [
             _Got("membership", "membership", m.attacker, m.gain, m.gain, _telling(m.high, m.low))
             for m in membership(drawn.scene, drawn.held_out, rng)
         ]
     detection = drawn.detection
-    assert detection is not None and detection.rate is not None  # candidates keep their rows
+    assert detection is not None  # candidates keep their rows
+    assert detection.rate is not None
     counts = _best(effort.attacker, got)
     return Measurement(
         detection.rate,
