@@ -81,8 +81,8 @@ def tune(
     """Look for the setting that keeps the anomalies and gives the strongest attacker least.
 
     Every method is tried at several strengths on a part of the table; the better half, and so
-    on, goes into a larger round; last, strengths next to the best are filled in. The best `alpha` for a study, or
-    slope for a distortion, is `methods="multiparty"`, or `"tanh"`.
+    on, goes into a larger round; last, strengths next to the best are filled in. The best
+    `alpha` for a study, or slope for a distortion, is `methods="multiparty"`, or `"tanh"`.
 
     Guarantee: none. It compares settings by the attacks that exist here; the release you then
     make has a key of its own and wants an audit of its own.
