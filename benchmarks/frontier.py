@@ -33,7 +33,8 @@ def searched(name: str, known: str, books: Path) -> Frontier:
     )
     found.save(DOCS / f"frontier-{name}-{known}.png")
     with (RESULTS / f"frontier-{name}-{known}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(Point)])
+        names = [f.name for f in fields(Point) if f.name != "attackers"]  # a list of its own
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(asdict(p) for p in found.points)
     return found

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import isinglass as ig
+from isinglass.auditing import measured
 from isinglass.auditing import tune as searching
 from isinglass.auditing.candidates import FAMILIES, Candidate, between, candidates
+from isinglass.auditing.effort import DECISIVE, Effort
 from isinglass.auditing.frontier import Point
 from isinglass.auditing.markup import text
-from isinglass.auditing.measured import Measurement, measure
+from isinglass.auditing.measured import AttackerGain, Measurement, measure
 from isinglass.cli.methods import METHODS, perturbation_for
 from isinglass.errors import AuditError
 
@@ -27,21 +29,38 @@ def table():
     return np.random.default_rng(0).normal(size=(9000, 4))
 
 
+class Calls(list):
+    """Settings and rows of every measurement; `efforts` are rows and efforts."""
+
+    def __init__(self):
+        super().__init__()
+        self.efforts = []
+
+
 @pytest.fixture
 def made_up(monkeypatch):
     """Settings whose figures are known: more noise finds less and gives away less."""
-    calls = []
+    calls = Calls()
 
-    def measured(candidate, table, seed, **more):
+    def made(candidate, table, seed, *, effort, **more):
         calls.append((candidate, len(table)))
+        calls.efforts.append((len(table), effort))
         strength = {"gaussian": 1.0, "uniform": 1.5}.get(candidate.method, 30.0)
         x = (candidate.value or 1.0) / strength
         detection, gain = 1 / (1 + x), 1 / (1 + 4 * x)
         if candidate.method not in ("gaussian", "uniform"):
             detection, gain = 0.1, 0.9
-        return Measurement(detection, 500, gain, gain - 0.01, gain + 0.01, "known_input")
+        named = tuple(
+            AttackerGain(name, g, g - 0.01, g + 0.01, "known_input")
+            for name, g in (("outsider", gain / 4), ("acquainted", gain / 2), ("insider", gain))
+        )
+        (own,) = [a for a in named if a.name == effort.attacker]
+        return Measurement(
+            detection, 500, own.gain, own.gain_low, own.gain_high, own.strongest,
+            () if effort.stop else named, ("known_input insider 40",),
+        )  # fmt: skip
 
-    monkeypatch.setattr(searching, "measure", measured)
+    monkeypatch.setattr(searching, "measure", made)
     return calls
 
 
@@ -61,8 +80,10 @@ def test_code_and_command_make_the_same_perturbation(candidate):
         assert other.get_params() == candidate.perturbation().get_params()
 
 
-def test_each_round_keeps_the_better_half_and_sees_more_rows(table, made_up):
-    found = ig.tune(table, ["gaussian", "uniform", "linear", "square"], random_state=1)
+@pytest.mark.parametrize("thorough", [False, True])
+def test_each_round_keeps_the_better_half_and_sees_more_rows(table, made_up, thorough):
+    methods = ["gaussian", "uniform", "linear", "square"]
+    found = ig.tune(table, methods, thorough=thorough, random_state=1)
     sizes = [n for _, n in made_up]
     assert sizes.count(1000) == 14
     assert sizes.count(3000) == 7
@@ -140,6 +161,14 @@ def test_a_book_of_another_table_is_refused(table, made_up, tmp_path):
             ig.tune(other, ["linear"], resume=book)
     with pytest.raises(AuditError, match="other settings"):
         ig.tune(table, ["linear"], most_pairs=0, resume=book)
+    with pytest.raises(AuditError, match="other settings"):
+        ig.tune(table, ["linear"], attacker="outsider", resume=book)
+    with pytest.raises(AuditError, match="other settings"):
+        ig.tune(table, ["linear"], labels=np.zeros(len(table)), resume=book)
+    head = json.loads(book.read_text().splitlines()[0])
+    book.write_text(json.dumps(head | {"format": "isinglass-tune-1"}) + "\n")
+    with pytest.raises(AuditError, match="kept by an earlier version, which measured less"):
+        ig.tune(table, ["linear"], resume=book)
     book.write_text("not json\n")
     with pytest.raises(AuditError, match="go on from"):
         ig.tune(table, ["linear"], resume=book)
@@ -193,7 +222,131 @@ def test_what_keeps_all_distances_keeps_all_anomalies():
     assert [m.detection for m in found] == [1] * 8
 
 
+def test_a_quick_search_shows_nothing_that_was_not_attacked_in_full(table, made_up):
+    found = ig.tune(table, ["gaussian", "uniform"], random_state=1)
+    screened, stopped, last = ([e for n, e in made_up.efforts if n == size]
+                               for size in (1000, 3000, 9000))  # fmt: skip
+    assert all(e.screen and e.stop for e in screened)
+    assert all(e.stop and not e.screen for e in stopped)
+    shown = [p for p in found.points if p.round == 3]
+    assert sum(e.whole for e in last) == len(shown)
+    assert all(e.only == ("known_input insider 40",) for e in last if not e.whole)
+    assert all(len(p.attackers) == 3 for p in shown)
+    made_up.efforts.clear()
+    ig.tune(table, ["gaussian", "uniform"], thorough=True, random_state=1)
+    assert all(e.whole for _, e in made_up.efforts)
+
+
+def test_the_attacker_named_is_the_one_whose_gain_counts(table, made_up):
+    wishes = {"min_detection": 0.7, "max_attack_gain": 0.2, "random_state": 1}
+    assert ig.tune(table, ["gaussian"], **wishes).recommended is None
+    found = ig.tune(table, ["gaussian"], attacker="outsider", **wishes)
+    best = found.recommended
+    assert best.gain_high <= 0.2
+    assert best.gain == best.gain_of("outsider").gain == best.gain_of("insider").gain / 4
+    assert "strongest attack of an outsider (known_input)" in found.sentence
+    document = found.to_json()
+    assert document["attacker"] == "outsider"
+    told = document["recommended"]["attackers"]
+    assert [a["name"] for a in told] == ["outsider", "acquainted", "insider"]
+
+
+def test_parts_hold_runs_of_neighboring_rows():
+    order = searching._order(1010, np.random.default_rng(0))
+    assert sorted(order) == list(range(1010))
+    rows = np.sort(order[:200])
+    assert (np.diff(rows) == 1).mean() > 0.9
+    assert np.ptp(rows) > 500  # from all over the table
+
+
+@pytest.fixture
+def narrow():
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(800, 3)) @ rng.normal(size=(3, 5))
+
+
+def test_screening_runs_one_step_of_each_decisive_attack_and_stops_when_all_is_lost(
+    narrow, monkeypatch
+):
+    ran = []
+    real = measured.attack_all
+
+    def spied(scene, steps, *given, **more):
+        ran.extend((s.attack.name, s.n_pairs) for s in steps)
+        return real(scene, steps, *given, **more)
+
+    monkeypatch.setattr(measured, "attack_all", spied)
+    strong = Candidate("gaussian", 4.0)
+    measure(strong, narrow, 7, effort=Effort("screen", screen=True, stop=True))
+    names = [name for name, _ in ran]
+    assert names == [name for name in DECISIVE if name in names]
+    assert ("known_input", 50) in ran  # ten pairs a column, and no fewer
+    ran.clear()
+    lost = measure(Candidate("linear"), narrow, 7, effort=Effort("s", screen=True, stop=True))
+    assert lost.gain > 0.95
+    assert "row_order" not in [name for name, _ in ran]
+    ran.clear()
+    outside = measure(strong, narrow, 7, effort=Effort("s", "outsider", screen=True, stop=True))
+    assert {name for name, _ in ran} <= {"naive", "spectral", "row_order"}
+    assert outside.attackers == ()
+
+
+def test_contenders_alone_find_what_all_attacks_found(narrow):
+    whole = measure(Candidate("gaussian", 1.0), narrow, 7)
+    again = measure(
+        Candidate("gaussian", 1.0), narrow, 7, effort=Effort("again", only=whole.contenders)
+    )
+    assert 1 <= len(whole.contenders) <= 9
+    for a, b in zip(whole.attackers, again.attackers, strict=True):
+        assert a.gain == pytest.approx(b.gain, abs=0.02)
+    assert whole.attackers[0].gain <= whole.attackers[1].gain <= whole.attackers[2].gain
+    assert whole.gain == whole.attackers[2].gain
+
+
+def test_picking_out_records_counts_as_it_does_in_an_audit(monkeypatch):
+    """Noise that hides much of every value leaves each record the only one that fits."""
+    monkeypatch.setattr(measured, "membership", lambda *given: ())
+    table = np.random.default_rng(3).normal(size=(400, 20))
+    given = {"attacks": ("naive",)}, {"attacks": ("naive", "linkage")}
+    read, picked = (measure(Candidate("gaussian", 1.0), table, 7, **more) for more in given)
+    assert read.gain < 0.6
+    assert picked.strongest == "linkage"
+    assert picked.gain > 0.9
+    assert picked.attackers[0].gain == read.gain
+
+
+def test_known_anomalies_are_measured_and_may_be_demanded():
+    rng = np.random.default_rng(4)
+    table = rng.normal(size=(600, 3))
+    labels = np.arange(600) % 20 == 0
+    table[labels] += rng.normal(scale=8, size=(30, 3))
+    wishes = {"min_detection": 0.0, "max_attack_gain": 1.0, "attacks": ["naive"]}
+    found = ig.tune(table, ["linear"], labels=labels, random_state=1, **wishes)
+    (point,) = found.points
+    assert point.auc_table > 0.9
+    assert point.auc == pytest.approx(point.auc_table)  # all distances are kept
+    assert point.auc_low < point.auc < point.auc_high
+    assert "known anomalies have an area of" in found.sentence
+    assert found.recommended is not None
+    strict = ig.tune(table, ["linear"], labels=labels, min_auc=1.0, random_state=1, **wishes)
+    assert strict.recommended is None
+    assert "has an area of 1.00 under the curve" in strict.sentence
+
+
+def test_the_same_results_in_several_processes(narrow):
+    table = np.vstack([narrow, narrow + 1, narrow - 1])  # enough rows for processes of their own
+    given = {"attacks": ["naive"], "random_state": 2}
+    one, two = (ig.tune(table, ["linear"], n_jobs=n, **given) for n in (1, 2))
+    assert one == two
+
+
 def test_bad_wishes_are_refused(table):
+    with pytest.raises(ValueError, match="attacker must be among outsider, acquainted, insider"):
+        ig.tune(table, attacker="key_holder")
+    with pytest.raises(ValueError, match="min_auc needs labels"):
+        ig.tune(table, min_auc=0.9)
+    with pytest.raises(AuditError, match="labels must be 0 or 1 for each of the 9,000 records"):
+        ig.tune(table, labels=np.arange(9000))
     with pytest.raises(ValueError, match="min_detection must be >= 0 and <= 1"):
         ig.tune(table, min_detection=80)
     with pytest.raises(ValueError, match="methods must be 'all' or among"):
@@ -208,6 +361,7 @@ def test_dominance():
     assert point(0.9, 0.1).dominates(point(0.8, 0.1))
     assert not point(0.9, 0.1).dominates(point(0.9, 0.1))
     assert not point(0.9, 0.3).dominates(point(0.8, 0.1))
+    assert not point(0.9, 0.1).dominates(replace(point(0.8, 0.1), auc=0.7))
 
 
 def test_a_frontier_is_written_as_a_page_or_as_json(table, made_up, tmp_path):

@@ -410,6 +410,11 @@ def test_tune_says_no_in_one_sentence(run, folder):
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),
         (["--max-gain", "7"], "--max-gain must be >= 0 and <= 1, got 7"),
+        (["--attacker", "spy"], "--attacker must be one of outsider, acquainted, insider"),
+        (["--min-auc", "0.9"], "--min-auc needs --label"),
+        (["--jobs", "0"], "--jobs must be >= 1, or -1, got 0"),
+        (["--label", "absent"], "no column named absent"),
+        (["--label", "speed"], "column speed must hold 0 or 1 in every row to be a label"),
         (["-o", "f.html"], "f.html exists; choose another name or pass --force"),
         (["-o", "f.json", "--resume", "f.json"], "f.json is read"),
         (["--resume", "t.csv"], "t.csv is the table"),
@@ -460,6 +465,30 @@ def test_the_command_that_tune_prints_leaves_the_same_columns_out(
     assert result.returncode == 0, result.stderr
     made = ig.Release.read(folder / "n.parquet")
     assert made.to_numpy().shape == (199, 4)  # height, heat and two gears
+
+
+def test_tune_measures_by_labels_and_leaves_them_out(run, folder, monkeypatch):
+    widths, given = [], []
+
+    def measure(candidate, table, seed, *, labels, effort, **more):
+        widths.append(table.shape[1])
+        given.append(int(labels.sum()))
+        return Measurement(0.9, 20, 0.1, 0.05, 0.15, "naive", (), (), 0.9, 0.8, 16, 160)
+
+    monkeypatch.setattr(searching, "measure", measure)
+    table = pd.read_csv(folder / "t.csv").assign(odd=[1] * 20 + [0] * 180)
+    table.to_csv(folder / "odd.csv", index=False)
+    said = ["tune", "odd.csv", "--drop", "tail", "--label", "odd", "--min-auc", "0.5", "--methods",
+            "linear", "--min-detection", "0.5", "--attacker", "acquainted"]  # fmt: skip
+    found = run(*said)
+    assert found.returncode == 0, found.stderr
+    assert set(widths) == {table.shape[1] - 2}  # neither the name nor the label
+    assert set(given) == {20}
+    assert "0.90 → 0.80" in found.stdout
+    assert "isinglass release odd.csv --drop tail --drop odd -o RELEASE" in found.stdout
+    strict = run(*["0.9" if word == "0.5" and said[i - 1] == "--min-auc" else word
+                   for i, word in enumerate(said)])  # fmt: skip
+    assert "No setting that was tried" in strict.stdout
 
 
 @pytest.mark.parametrize("command", ["audit", "release", "tune"])

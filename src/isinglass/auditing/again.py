@@ -90,14 +90,19 @@ def tune_lines(found: Frontier) -> list[str]:
     values = {
         "min_detection": found.min_detection,
         "max_attack_gain": found.max_attack_gain,
+        "attacker": None if found.attacker == "insider" else found.attacker,
+        "min_auc": found.min_auc,
+        "thorough": settings.get("thorough") or None,
         "most_pairs": settings.get("most_pairs"),
         "n_outliers": settings.get("n_outliers"),
         "random_state": seed,
     }
     arguments = [f"{n}={v!r}" for n, v in values.items() if v is not None]
-    arguments += [] if wanted == "auto" else ["attacks=attacks"]
+    names = [] if wanted == "auto" else ["attacks"]
+    names += ["labels"] if settings.get("labels") else []
+    arguments += [f"{name}={name}" for name in names]
     return [
         "# table: an array, one record a row",
-        *([] if wanted == "auto" else [f"# attacks: {NAMED['attacks']}"]),
+        *(f"# {name}: {NAMED[name]}" for name in names),
         f"frontier = ig.tune(table, {methods!r}, {', '.join(arguments)})",
     ]

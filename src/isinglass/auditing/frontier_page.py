@@ -9,6 +9,7 @@ from isinglass.auditing import words
 from isinglass.auditing.again import tune_lines
 from isinglass.auditing.frontier_chart import frontier as chart
 from isinglass.auditing.markup import code, document, figure, stacked, text
+from isinglass.auditing.points import areas, gains
 
 if TYPE_CHECKING:
     from isinglass.auditing.frontier import Frontier, Point
@@ -35,17 +36,25 @@ def render(found: Frontier) -> str:
 <div class="verdict {look}"><p>{text(found.sentence)}</p></div>
 {_how_to(found)}
 <p class="soft">Wanted: {words.share(found.min_detection)} of the anomalies found again, and no
-attack without the key taking more than {words.share(found.max_attack_gain)} of what a blind guess
-leaves. {text(assumed)} Figures are measurements on one table, not promises: a setting is as good
-as its worst draw, and the release you make has a key of its own. Audit it.</p></header>
+attack of the {text(found.attacker)} taking more than {words.share(found.max_attack_gain)} of what a
+blind guess leaves{text(_area_wanted(found))}. The outsider, the acquainted and the insider hold
+more and more; nobody holds the key. {text(assumed)} Figures are measurements on one table, not
+promises: a setting is as good as its worst draw, and the release you make has a key of its own.
+Audit it.</p></header>
 {figure(chart([asdict(p) for p in found.points]))}
-<h2>Settings that no other beats in both respects{", and the one to use" * beaten}</h2>
+<h2>Settings that no other beats in every respect{", and the one to use" * beaten}</h2>
 {_WHY * beaten}{_table(first)}
 {_others(found, rest)}
 <h2>How to repeat it</h2>{code(tune_lines(found))}<p class="soft">Seed
 {text(str(found.settings.get("random_state")))}, on
 {text(f"{found.settings.get('rows', 0):,}")} records.</p>"""
     return document("Which setting to use", body)
+
+
+def _area_wanted(found: Frontier) -> str:
+    if found.min_auc is None:
+        return ""
+    return f", and an area under the curve of at least {found.min_auc:.2f} for known anomalies"
 
 
 def _how_to(found: Frontier) -> str:
@@ -59,24 +68,28 @@ def _others(found: Frontier, rest: list[Point]) -> str:
         return ""
     rounds = len({p.round for p in found.points}) > 1
     note = (
-        '<p class="soft">Those of earlier rounds saw fewer rows, and were left when others were '
-        "better.</p>"
+        '<p class="soft">Those of earlier rounds saw fewer rows and fewer attacks, and were left '
+        "when others were better.</p>"
     )
     return f"<h2>The others</h2>{note if rounds else ''}{_table(rest)}"
 
 
 def _table(points: list[Point]) -> str:
-    header = ("method", "setting", "found", "its interval", "gain", "its interval",
-              "strongest attack", "rows", "draws")  # fmt: skip
+    labeled = any(p.auc is not None for p in points)
+    header = ("method", "setting", "found", "its interval", "outsider", "acquainted", "insider",
+              "gain", "its interval", "strongest attack", *(("area",) if labeled else ()),
+              "rows", "draws")  # fmt: skip
     rows = [
         (
             p.method + (" ← use this" if p.recommended else ""),
             p.setting or "–",
             words.share(p.detection),
             words.interval(p.detection_low, p.detection_high),
+            *gains(p),
             words.share(p.gain),
             words.interval(p.gain_low, p.gain_high),
             words.name_of(p.strongest),
+            *((areas(p),) if labeled else ()),
             f"{p.rows:,}",
             str(p.trials),
         )

@@ -103,7 +103,7 @@ def measure(
         got += _attacked(drawn, step, subject.yard, rng)
         if effort.stop and got and max(g.gain for g in got) >= LOST:
             break
-    if effort.whole:
+    if not (effort.stop and got and max(g.gain for g in got) >= LOST):
         got += [
             _Got("membership", "membership", m.attacker, m.gain, m.gain, _telling(m.high, m.low))
             for m in membership(drawn.scene, drawn.held_out, rng)

@@ -122,3 +122,16 @@ def sentence(
         f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
         f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
     )
+
+
+def gains(point: Point) -> tuple[str, ...]:
+    """What the outsider, the acquainted and the insider got; a dash where it was not measured."""
+    got = {a.name: share(a.gain) for a in point.attackers}
+    return tuple(got.get(name, "–") for name in NAMED)
+
+
+def areas(point: Point) -> str:
+    """Areas under the curve of the known anomalies, in the table and in the release."""
+    if point.auc is None or point.auc_table is None:
+        return "–"
+    return f"{point.auc_table:.2f} → {point.auc:.2f}"

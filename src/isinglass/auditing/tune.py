@@ -47,7 +47,7 @@ class Round:
 #: By default a setting is screened by a few attacks, then by all until it is lost, and what is
 #: left is attacked in full once and by what came close under two more keys.
 QUICK = (
-    Round(1_000, 1, 1 / 3, screen=True, stop=True),
+    Round(1_000, 1, 1 / 2, screen=True, stop=True),
     Round(3_000, 1, 1 / 2, stop=True),
     Round(10_000, 3, again=True),
 )
@@ -80,9 +80,9 @@ def tune(
 ) -> Frontier:
     """Look for the setting that keeps the anomalies and gives the strongest attacker least.
 
-    Every method is tried at several strengths on a part of the table; the better ones go into a
-    larger round; last, strengths next to the best are filled in. The best `alpha` for a study, or
-    slope for a distortion, is `methods="multiparty"`, or `"tanh"`.
+    Every method is tried at several strengths on a part of the table; the better half, and so
+    on, goes into a larger round; last, strengths next to the best are filled in. The best
+    `alpha` for a study, or slope for a distortion, is `methods="multiparty"`, or `"tanh"`.
 
     Guarantee: none. It compares settings by the attacks that exist here; the release you then
     make has a key of its own and wants an audit of its own.
@@ -105,7 +105,7 @@ def tune(
     attacks, most_pairs, n_outliers
         As in `audit`; `most_pairs=0` assumes that nobody recognises a record.
     thorough : bool
-        Run every attack in every round and keep more settings: some three times the work.
+        Run every attack in every round and under every key: some three times the work.
     n_jobs : int
         Processes, as in scikit-learn: -1 for as many as there are cores. The results do not
         depend on it. A script that asks for more than one must run under

@@ -25,6 +25,23 @@ def tune(
     max_gain: float = typer.Option(
         0.2, "--max-gain", help="Wanted limit on what the strongest attack takes, 0 to 1."
     ),
+    attacker: str = typer.Option(
+        "insider",
+        "--attacker",
+        metavar="outsider|acquainted|insider",
+        help="Whose gain counts; that of all three is shown.",
+    ),
+    label: str | None = typer.Option(
+        None,
+        "--label",
+        metavar="COL",
+        help="A column that is 1 for known anomalies, else 0; measured by, never released.",
+    ),
+    min_auc: float | None = typer.Option(
+        None,
+        "--min-auc",
+        help="Wanted area under the curve of the known anomalies, 0 to 1; needs --label.",
+    ),
     methods: list[str] = typer.Option(
         [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
     ),
@@ -45,6 +62,12 @@ def tune(
     missing: str = typer.Option(
         "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
     ),
+    thorough: bool = typer.Option(
+        False, "--thorough", help="Every attack in every round: some three times the work."
+    ),
+    jobs: int = typer.Option(
+        -1, "--jobs", help="Processes; -1: as many as cores. Results do not depend on it."
+    ),
     resume: Path | None = typer.Option(
         None, "--resume", help="File that keeps every measurement, to go on from after a stop."
     ),
@@ -63,7 +86,8 @@ def tune(
 
     isinglass tune flights.csv --drop tail_number --min-detection 0.8 -o frontier.html
     """
-    from isinglass.auditing.align import load
+    from isinglass.auditing.align import as_labels, load
+    from isinglass.auditing.measured import NAMED
     from isinglass.auditing.tune import tune as search
     from isinglass.cli.columns import split_names
     from isinglass.errors import AuditError
@@ -75,9 +99,17 @@ def tune(
     for option, value, least in (("--pairs", pairs, 0), ("-n", n_outliers, 1), ("--seed", seed, 0)):
         if value is not None and value < least:
             raise ValueError(f"{option} must be >= {least}, got {value}")
-    for option, share in (("--min-detection", min_detection), ("--max-gain", max_gain)):
-        if not 0 <= share <= 1:
+    for option, share in (
+        ("--min-detection", min_detection), ("--max-gain", max_gain), ("--min-auc", min_auc),
+    ):  # fmt: skip
+        if share is not None and not 0 <= share <= 1:
             raise ValueError(f"{option} must be >= 0 and <= 1, got {share:g}")
+    if attacker not in NAMED:
+        raise ValueError(f"--attacker must be one of {', '.join(NAMED)}, got {attacker!r}")
+    if min_auc is not None and label is None:
+        raise ValueError("--min-auc needs --label, which names the column of known anomalies")
+    if jobs < -1 or jobs == 0:
+        raise ValueError(f"--jobs must be >= 1, or -1, got {jobs}")
     if resume is not None and os.path.realpath(resume) == os.path.realpath(table):
         raise AuditError(f"--resume writes to its file, and {resume} is the table; name another")
     if out is not None:
@@ -88,19 +120,25 @@ def tune(
     names = opened.schema.names
     columns = choose_columns(
         opened,
+        keep=[] if label is None else [label],
         drop=split_names(drop, names),
         one_hot=split_names(one_hot, names),
         advice="encode them with --one-hot, or leave them out with --drop",
     )
     with show.Bar() as bar:
-        X = load(Source(opened, columns, missing=missing), bar, "reading").X
+        loaded = load(Source(opened, columns, missing=missing), bar, "reading")
         found = search(
-            X,
+            loaded.X,
             [m for given in methods for m in given.split(",")] or "all",
             min_detection=min_detection,
             max_attack_gain=max_gain,
+            attacker=attacker,
+            labels=None if label is None else as_labels(loaded, label),
+            min_auc=min_auc,
             most_pairs=pairs,
             n_outliers=n_outliers,
+            thorough=thorough,
+            n_jobs=jobs,
             resume=resume,
             random_state=seed,
             progress=bar,
@@ -109,7 +147,7 @@ def tune(
         found,
         settings={**found.settings, "command": show.command_line()},
         table=table.name,
-        options=_options(drop, one_hot, missing, encoding, delimiter),
+        options=_options(drop, label, one_hot, missing, encoding, delimiter),
     )
     if out is not None:
         found.save(out)
@@ -122,10 +160,20 @@ def tune(
 
 
 def _options(
-    drop: list[str], one_hot: list[str], missing: str, encoding: str, delimiter: str | None
+    drop: list[str],
+    label: str | None,
+    one_hot: list[str],
+    missing: str,
+    encoding: str,
+    delimiter: str | None,
 ) -> tuple[str, ...]:
-    """What a release of the same columns must be told, as it was typed."""
-    given = [("--drop", d) for d in drop] + [("--one-hot", o) for o in one_hot]
+    """What a release of the same columns must be told, as it was typed.
+
+    Labels were not among the columns that were searched, so they do not leave either.
+    """
+    given = [("--drop", d) for d in drop]
+    given += [("--drop", label)] if label is not None else []
+    given += [("--one-hot", o) for o in one_hot]
     given += [("--missing", missing)] if missing != "error" else []
     given += [("--encoding", encoding)] if encoding != "utf8" else []
     given += [("--delimiter", delimiter)] if delimiter is not None else []
@@ -134,13 +182,17 @@ def _options(
 
 def _told(found: Frontier, table: str) -> str:
     from isinglass.auditing import words
+    from isinglass.auditing.points import areas, gains
 
     shown = [p for p in found.points if p.on_frontier or p.recommended]
-    rows = [("", "method", "setting", "found", "interval", "gain", "interval", "strongest attack")]
+    labeled = any(p.auc is not None for p in shown)
+    rows = [("", "method", "setting", "found", "interval", "outsider", "acquainted", "insider",
+             "interval", "strongest attack", *(("area",) if labeled else ()))]  # fmt: skip
     rows += [
         ("→" if p.recommended else "", p.method, p.setting, words.share(p.detection),
-         words.interval(p.detection_low, p.detection_high), words.share(p.gain),
-         words.interval(p.gain_low, p.gain_high), p.strongest)
+         words.interval(p.detection_low, p.detection_high), *gains(p),
+         words.interval(p.gain_low, p.gain_high), p.strongest,
+         *((areas(p),) if labeled else ()))
         for p in shown
     ]  # fmt: skip
     widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
@@ -149,9 +201,12 @@ def _told(found: Frontier, table: str) -> str:
     ]
     lines += [
         "",
-        "found  share of the strongest anomalies found again; gain: what the strongest attack",
-        "       takes of what a blind guess leaves; settings that another beats in both are left",
-        f"       out ({len(found.points) - len(shown)} of {len(found.points)})",
+        "found  share of the strongest anomalies found again",
+        "outsider, acquainted, insider  what the strongest attack of each takes of what a blind",
+        f"       guess leaves; interval and attack are those of the {found.attacker}, who counts",
+        *(["area   under the curve of the known anomalies, table → release"] if labeled else []),
+        "settings that another beats in every respect are left out "
+        f"({len(found.points) - len(shown)} of {len(found.points)})",
         "",
         found.sentence,
     ]
