@@ -1,7 +1,8 @@
 """The anonymity loss coefficient of one release; runs in that package's own environment.
 
 `python alc_risks.py FOLDER ...` reads each folder's table-peers.csv and
-release-peers.csv and writes FOLDER/alc.json. The attack is the package's own, best row match: all columns but one are known.
+release-peers.csv and writes FOLDER/alc.json. The attack is the package's own, best row match: all
+columns but one are known.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 from anonymity_loss_coefficient import BrmAttack
 
-SECRETS, MOST = 3, 400
+SECRETS, MOST = 2, 200
 
 
 def coefficient(attack, secret):
@@ -38,8 +39,8 @@ def coefficient(attack, secret):
         if count >= MOST:
             break
     data = (manager.halt_info or {}).get("data") or data
-    if data is None:
-        return None
+    if data is None or not data["attack_total_predict"]:
+        return None  # it found no records to begin with, which is not a coefficient of 0
     # The package's names: its "early high" is the lowest the coefficient may be.
     low, high = data["alc_early_high"], data["alc_early_low"]
     return {"value": data["alc"], "low": min(low, high), "high": max(low, high), "what": secret}

@@ -72,7 +72,7 @@ def main(folder):
                 LinkabilityEvaluator(
                     table, release, aux_cols=halves, n_attacks=n, n_neighbors=k, control=apart
                 ).evaluate(n_jobs=1),
-                "halves",
+                f"{k} neighbors",
             ),
             failed,
         )
@@ -90,8 +90,7 @@ def main(folder):
     found = {
         "version": version("anonymeter"),
         "singling_out": worst(singled),
-        "linkability": worst(one),  # one neighbor is Anonymeter's default
-        "linkability_of_five": worst(five),
+        "linkability": worst(one + five),
         "inference": worst(inferred),
         "all": {"singling_out": singled, "linkability": one + five, "inference": inferred},
         "failed": failed,

@@ -48,7 +48,7 @@ def page(results: dict[str, Any]) -> str:
         )
     lines += [""] if less else []
     for risk, (title, peers) in RISKS.items():
-        beside = {"linkability": "with five neighbors", "singling_out": "mode"}.get(risk, "column")
+        beside = "column" if risk == "inference" else "by"
         heads = " | ".join(f"{NAMES[p]} (95 %) | {beside}" for p in peers)
         lines += [f"## {title}", "", f"| pair | what leaves | ours | {heads} |"]
         lines.append("|---|---|---|" + "---|---|" * len(peers))
@@ -59,7 +59,7 @@ def page(results: dict[str, Any]) -> str:
                 theirs = entry.get(peer, {}).get(risk)
                 below = theirs is not None and (own or 0.0) < theirs["low"]
                 cells.append(_peer(theirs) + (" **more**" if below else ""))
-                cells.append(_what(entry, risk, peer))
+                cells.append("" if theirs is None else theirs["what"])
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
     return "\n".join(lines)
@@ -68,14 +68,6 @@ def page(results: dict[str, Any]) -> str:
 def _own(entry: dict[str, Any], risk: str) -> float | None:
     value = entry["ours"].get("risks", {}).get(risk)
     return None if value is None else float(value)
-
-
-def _what(entry: dict[str, Any], risk: str, peer: str) -> str:
-    """The column, the mode, or for linkability the figure with five neighbors."""
-    theirs = entry.get(peer, {})
-    if risk == "linkability":
-        return _peer(theirs.get("linkability_of_five"))
-    return "" if theirs.get(risk) is None else str(theirs[risk]["what"])
 
 
 def _peer(theirs: dict[str, Any] | None) -> str:
@@ -87,26 +79,25 @@ def _peer(theirs: dict[str, Any] | None) -> str:
 HOW = """\
 Releases of the red team's kind (`tests/redteam`), made of half of the records of a table (384 or
 490). The other half was never released and is Anonymeter's control: of the same size, because with
-a smaller one it extrapolates, and finds too much singling out (means of five near records: .27 with
-210 records for control; with fresh controls of equal size its own kind of predicates gains .09). Ours
-are the risks of `isinglass audit --json`, for the insider. Both peers compare columns by name: a
+a smaller one it extrapolates, and finds too much singling out (means of five near records: .27
+with 210 records for control; with fresh controls of equal size such predicates gain .09). Ours are
+the risks of `isinglass audit --json`, for the insider. Both peers compare columns by name: a
 release whose columns have other names, or mix them, is given to them under the table's names.
 
-- *Singling out*: ours is the share of records that alone fit a released row, that left unchanged, or
-  that have their kept values to themselves, or the share of conditions read off a released row that
-  hold for one record, beyond chance. Anonymeter's is the share of such conditions beyond the share
-  that hold for one record of the control; the larger of its univariate and multivariate (four
-  columns) modes.
+- *Singling out*: ours is the share of records that alone fit a released row, that left unchanged,
+  or that have their kept values to themselves, or the share of conditions read off a released row
+  that hold for one record, beyond chance. Anonymeter's is the share of such conditions beyond the
+  share that hold for one record of the control; the larger of its univariate and multivariate
+  (four columns) modes.
 - *Linkability*: ours is the mean probability that a released row is assigned to its record, or the
-  share of records whose two halves of columns have the same released row nearest, beyond that of
-  records held out. Anonymeter's is the latter, with one neighbor, its default. With five neighbors,
-  shown too, halves count as linked where one of five rows is common: a link of one to many, with
-  which ours is not compared.
+  share of records whose two halves of columns have the nearest released row in common, or one of
+  the five nearest, beyond that of records held out. Anonymeter's is the latter, the larger figure
+  of one neighbor, its default, and five: a link of one to a few.
 - *Inference*: ours is what the best attack gains of the worst column. Anonymeter's is the share of
   secrets within 5 % of the value in the released row nearest in all other columns, beyond the
   control; the largest of four columns. Its evaluator divides by the guess with its sign, so that
   any negative guess counts as right; columns were moved above 0 first. The loss coefficient is that
   of the best row match, all columns but one known, against the best model of the same column from
-  other records; the largest of three columns. It can be below 0, and is then shown as it is.
+  other records; the larger of two columns. It can be below 0, and is then shown as it is.
 
 A figure of ours is behind where it is below the lower limit of a peer's interval."""

@@ -20,9 +20,12 @@ def halves_meet(
     records: ArrayLike,
     first: NDArray[np.intp],
     knowledge: Fact | Knowledge,
+    *,
+    n_neighbors: int = 1,
 ) -> NDArray[np.bool_]:
     """For each record whether the released row nearest in some columns is so in the others too.
 
+    With more neighbors, whether one of the nearest is.
     `first` are the numbers of the columns that one table has; another table has the rest. Whoever
     holds both concludes that the halves belong to one person.
     """
@@ -31,5 +34,5 @@ def halves_meet(
         raise AttackError("linking halves needs a release of the table's columns, at least two")
     z, x = in_units(Z, X, Knowledge.of(knowledge))
     rest = np.setdiff1d(np.arange(Z.shape[1]), first)
-    near = [nearest_rows(z[:, half], x[:, half], 1)[1][:, 0] for half in (first, rest)]
-    return np.asarray(near[0] == near[1])
+    one, other = (nearest_rows(z[:, half], x[:, half], n_neighbors)[1] for half in (first, rest))
+    return np.asarray((one[:, :, np.newaxis] == other[:, np.newaxis]).any(axis=(1, 2)))

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 #: Numbers of columns that a condition compares, and conditions tried of each.
 _COLUMNS, _TRIED = (2, 3, 4, 6), 2_000
 _FEWEST = 50  # from fewer conditions no share is told
-_MOST_ROWS = 20_000
+_MOST_ROWS = 5_000  # of a larger table, so many chosen at random
 
 
 def singled_out(table: Array, released: Array, rng: np.random.Generator) -> float | None:
