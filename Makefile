@@ -13,7 +13,7 @@ endif
 # One BLAS thread per test process: two processes share the cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo setup postgresql lint style types test check check-all bench soak clean
+.PHONY: help demo setup postgresql lint style types test check check-all bench peers soak clean
 
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint   ruff, mypy, import-linter        make check  lint + test"
 	@echo "make check-all  the larger matrices too; writes docs/check-all.log"
 	@echo "make bench  the benchmarks                   make soak   long fault runs"
+	@echo "make peers  environments of other tools, for python -m benchmarks.risk_peers"
 
 # The base install alone: what `make demo` needs.
 $(VENV)/.base: pyproject.toml constraints.txt
@@ -108,6 +109,14 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.curator_timing
 	$(BIN)/python -m benchmarks.outliers
 	$(BIN)/python -m benchmarks.archive
+
+# Other tools that measure a release's risk, each in an environment of its own, never beside ours.
+peers: .venv-anonymeter/.made .venv-alc/.made
+
+.venv-%/.made: benchmarks/risk_peers/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install -q -r $<
+	@touch $@
 
 # Long fault runs; each writes the log it wants committed.
 soak: $(VENV)/.all postgresql

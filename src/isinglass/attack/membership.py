@@ -36,8 +36,8 @@ def membership_scores(
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
     if Z.shape[1] == X.shape[1]:
-        z, x = _in_units(Z, X, knowledge)
-        distances, _ = _nearest(z, x, _NEIGHBORS)
+        z, x = in_units(Z, X, knowledge)
+        distances, _ = nearest_rows(z, x, _NEIGHBORS)
         found["nearest"] = -distances[:, 0]
         found["relative"] = np.log(distances[:, -1] + 1e-12) - np.log(distances[:, 0] + 1e-12)
         found["flat"] = _flatness(z, x)
@@ -48,7 +48,7 @@ def membership_scores(
     return found
 
 
-def _in_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:
+def in_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:
     """Both in deviations of the released columns; those of other units are moved to the table's."""
     unit = Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
@@ -64,7 +64,7 @@ def _in_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:
     return (Z - center) / unit, (X - statistics.mean) / own
 
 
-def _nearest(z: Array, x: Array, k: int) -> tuple[Array, Rows]:
+def nearest_rows(z: Array, x: Array, k: int) -> tuple[Array, Rows]:
     """For each record its k nearest released rows: distances and row numbers."""
     k = min(k, len(z))
     norms = np.einsum("ij,ij->i", z, z)
@@ -95,7 +95,7 @@ def _flatness(z: Array, x: Array) -> Array:
     sizes = sorted({m for m in _FLATS if m < most} | ({most} if most > 1 else set()))
     if not sizes:
         return np.zeros(len(x))
-    _, rows = _nearest(some, x, max(sizes))
+    _, rows = nearest_rows(some, x, max(sizes))
     best = np.full(len(x), np.inf)
     for m in sizes:
         near = some[rows[:, :m]]

@@ -34,7 +34,7 @@ RECIPIENTS = (
 MEASURES = {
     "singling out": "Share of records that can be told apart from all others in the file.",
     "linkability": "Probability that a row of the file is assigned to its right record in another "
-    "table.",
+    "table, or that two parts of a record are joined through the file.",
     "inference": "How far an attacker gets from guessing blindly (0 %) to the exact value (100 %), "
     "in the column that comes off worst.",
     "membership": "How surely somebody can tell whether a given record is in the table: 50 % is a "

@@ -276,6 +276,10 @@ class Findings:
     recognition: Linkage | None = None
     #: Share of released rows that are the only ones with their values in the kept columns.
     unique: float | None = None
+    #: Share of conditions read off the release that hold for one record only, beyond chance.
+    singled: float | None = None
+    #: Share of records whose two halves point to one released row, beyond that of other records.
+    halves: float | None = None
     notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     policy: tuple[PolicyLine, ...] = ()
@@ -304,16 +308,19 @@ class Findings:
         """The three risks of the opinion on anonymization (WP216), for one attacker.
 
         Singling out: rows that alone fit a record, or have their kept values to themselves, or
-        are records unchanged. Linkability: the mean probability of linking a row to its record
-        in another table. Inference: what the best attack gains of the worst column.
+        are records unchanged, or conditions read off a row that hold for one record. Linkability:
+        the mean probability of linking a row to its record in another table, or two halves of a
+        record through the release. Inference: what the best attack gains of the worst column.
         """
         done = [a for a in self.attacks if a.failed is None and holds(attacker, a.attacker)]
         links = self.links_of(attacker)
-        single = [link.linked for link in links] + ([] if self.unique is None else [self.unique])
+        single = [s for s in (self.unique, self.singled) if s is not None]
+        single += [link.linked for link in links]
         chances = [link.reidentification for link in links]
+        halves = [] if self.halves is None or not holds(attacker, "insider") else [self.halves]
         return Risks(
             singling_out=max([self.verbatim, *single]) if single else None,
-            linkability=max(chances, default=None),
+            linkability=max([*chances, *halves], default=None),
             inference=max((max(a.gain, a.worst_gain) for a in done), default=None),
             reidentification_mean=max(chances, default=None),
             reidentification_max=max((link.reidentification_max for link in links), default=None),

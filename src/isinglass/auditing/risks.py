@@ -31,10 +31,15 @@ def singling_out(findings: Findings, attacker: str) -> Risk:
 
 
 def linkability(findings: Findings, attacker: str) -> Risk:
-    """Mean probability that a released row is linked to its record in another table."""
-    links = findings.links_of(attacker)
-    if not links:
+    """Mean probability that a released row is linked to its record in another table.
+
+    Or the share of records that two tables with half of the columns each link through the release.
+    """
+    links, value = findings.links_of(attacker), findings.risks(attacker).linkability
+    if value is None:
         return Risk("linkability", None)
+    if not any(link.reidentification == value for link in links):
+        return Risk("linkability", value, *wilson(value, max(findings.n_attacked, 1)))
     worst = max(links, key=lambda link: link.reidentification)
     half = worst.reidentification_high - worst.reidentification
     low = max(0.0, worst.reidentification - half)

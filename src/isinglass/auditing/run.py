@@ -25,6 +25,7 @@ from isinglass.auditing.attackers import (
 )
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
 from isinglass.auditing.claims import contradiction
+from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.link import linkage, recognition
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.members import membership
@@ -35,6 +36,7 @@ from isinglass.auditing.report import Report
 from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage, MembershipResult
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import wilson
+from isinglass.auditing.singled import singled_out
 from isinglass.auditing.subject import (
     numbers,
     public_parameters,
@@ -234,6 +236,7 @@ def audit(
 
     trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
     redrawn, members = [], tuple[MembershipResult, ...]()
+    halves: float | None = None
     for number in range(1, n_drawn + 1):
         assert perturbation is not None
         drawn = redraw(
@@ -253,11 +256,13 @@ def audit(
         )
         if number == 1:
             members = membership(drawn.scene, drawn.held_out, rng)
+            halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
     if not n_drawn and given is None and (alike := perturbation or made_by) is not None:
         drawn = redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels)
         members = membership(drawn.scene, drawn.held_out, rng)
+        halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
     linked, recognized = _linked(scene, trials[0])
     progress("attacking", total, total)
 
@@ -292,6 +297,8 @@ def audit(
         recognition=recognized,
         membership=members,
         unique=unique,
+        singled=None if rows_correspond is False else singled_out(X, Z, chance.generator(seed)),
+        halves=halves,
         notes=tuple(notes),
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
         settings={
