@@ -55,7 +55,8 @@ def statistics_costs(table: Array, released: Array) -> tuple[Array, Array]:
     """The same from a few numbers a column: rows of skewness, lowest and highest in deviations."""
     a, b = (np.sign(m) * np.log1p(np.abs(m)) for m in (table, released))
     turned = -b[:, [0, 2, 1]]
-    return tuple(np.abs(a[:, np.newaxis] - other).mean(axis=2) for other in (b, turned))  # type: ignore[return-value]
+    plain, other = (np.abs(a[:, np.newaxis] - m).mean(axis=2) for m in (b, turned))
+    return plain, other
 
 
 def rank_correlations(table: Array) -> Array:

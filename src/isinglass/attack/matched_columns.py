@@ -100,8 +100,7 @@ class MatchedColumnsAttack(Attack):
 
 def reference(known: Knowledge) -> Array | None:
     """Records like the table's, the more the better; None where there are none."""
-    for kind in (PublicTable, PopulationSample):
-        fact = known.find(kind)
+    for fact in (known.find(PublicTable), known.find(PopulationSample)):
         if fact is not None and len(fact.records) > 2:
             if not np.isfinite(fact.records).all():
                 raise AttackError("known records must hold finite numbers only")

@@ -160,7 +160,7 @@ def tune(
             book.keep(task, found)
             done += 1
             progress("trying settings", min(done, total - 1), total)
-        return [found for task in tasks if (found := book.find(task)) is not None]
+        return [kept for task in tasks if (kept := book.find(task)) is not None]
 
     def look(tried: list[Candidate], number: int) -> list[Point]:
         a_round = rounds[number]

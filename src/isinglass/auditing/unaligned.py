@@ -86,7 +86,7 @@ def score_unaligned(
     counted = np.ones(len(values.behind), dtype=bool)
     if values is by_record:
         counted = chosen[values.behind]
-    about = {
+    about: dict[str, Any] = {
         "outlier": outlier[values.behind], "chosen": counted, "others": None, "rng": rng,
         "scored_by": "nearest record",
     }  # fmt: skip
@@ -175,7 +175,8 @@ def _above_luck(score: Score) -> Score:
     """
 
     def raised(share: Array) -> Array:
-        return np.minimum(share + 2 * np.sqrt(share * (1 - share) / score.n_records), 1.0)
+        error = np.sqrt(share * (1 - share) / score.n_records)
+        return np.asarray(np.minimum(share + 2 * error, 1.0))
 
     return replace(
         score,
@@ -185,7 +186,7 @@ def _above_luck(score: Score) -> Score:
     )
 
 
-def _outliers(score: Score) -> dict[str, float]:
+def _outliers(score: Score) -> dict[str, Any]:
     """No gain on outliers where a blind guess leaves no room for one: chance would decide it."""
     blind = score.outliers_baseline
     if blind is None or score.outliers is None or blind <= NO_ROOM:
@@ -229,4 +230,5 @@ def _squared(a: Array, b: Array, span: Array) -> Array:
 
 def _ratio(near: Array, far: Array) -> Array:
     """Where all records are the same none is farther than another, and the ratio is infinite."""
-    return np.divide(near, far, out=np.full(len(near), np.inf), where=far > near * 1e-12)
+    least = far > near * 1e-12
+    return np.asarray(np.divide(near, far, out=np.full(len(near), np.inf), where=least))
