@@ -40,6 +40,7 @@ from isinglass.attack.marginals import (
     spans,
     statistics_for,
 )
+from isinglass.attack.plausible import just_enough, plausible, same_distances
 from isinglass.attack.regression import (
     Fit,
     fit_kernel,
@@ -150,11 +151,11 @@ class KnownInputAttack(Attack):
         linear = fit_linear(alone[rows], X, precision=precision)
         for seen in (alone, Z)[: 1 if alone is Z else 2]:
             fit = linear if seen is alone else fit_linear(shown, X, precision=precision)
-            if _just_enough(seen[rows], seen, precision) and _plausible(
-                guess := fit.predict(seen), view
+            if just_enough(seen[rows], seen, precision) and plausible(
+                guess := fit.predict(seen), X, view.deviation
             ):
                 return guess, fit_ridge(seen[rows], X, precision=precision).left_out
-        if own.shape[1] == d and alone.shape[1] == d and _same_distances(own[rows], X):
+        if own.shape[1] == d and alone.shape[1] == d and same_distances(own[rows], X):
             # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
             return _applied(linear, alone)
         return _best(*self._candidates(view, blind, (linear, alone), known, rng))
@@ -281,46 +282,3 @@ def _balanced(Z: Array, known: Knowledge, width: int) -> Array:
         if len(varies) and not keeps_units(known) and varies.max() < 10.0 * varies.min():
             unit[block] = np.sqrt((varies**2).mean())
     return np.asarray((Z - Z.mean(axis=0)) / unit)
-
-
-def _just_enough(shown: Array, Z: Array, precision: float) -> bool:
-    """Whether the pairs span the whole release with none to spare.
-
-    Then any affine release is undone exactly, which leaving a pair out can never show.
-    """
-    center = shown.mean(axis=0)
-    _, sizes, right = np.linalg.svd(shown - center, full_matrices=False)
-    rank = int((sizes > precision * sizes[0]).sum())
-    if rank < len(shown) - 1 or rank == 0:
-        return False
-    right = right[: len(shown) - 1]
-    off = (Z - center) - (Z - center) @ right.T @ right
-    return bool(np.abs(off).max() <= 10.0 * precision * np.abs(Z).max() + 1e-12)
-
-
-def _same_distances(Z: Array, X: Array) -> bool:
-    """Whether the pairs lie as far from their mean, and at the same angles, as their records."""
-    before, after = X - X.mean(axis=0), Z - Z.mean(axis=0)
-    products = before @ before.T
-    return bool(np.allclose(after @ after.T, products, rtol=0, atol=1e-5 * products.max()))
-
-
-def _plausible(guess: Array, view: _View) -> bool:
-    """Whether guesses look like records; those of a wrong map that fits all pairs run wild.
-
-    Where statistics are known, records lie in [0, 1] and vary as is known; otherwise not far
-    outside the pairs, and not much more than they do.
-    """
-    X = view.targets
-    if view.mean is not None and view.deviation is not None:
-        low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        spread, most = view.deviation, 1.25
-    else:
-        low, high = 2.0 * X.min(axis=0) - X.max(axis=0), 2.0 * X.max(axis=0) - X.min(axis=0)
-        spread, most = deviations(X), 2.5
-    varies = spread > 0
-    wider = guess.std(axis=0)[varies] / spread[varies]
-    outside = np.maximum(guess - high, low - guess)
-    # In the bulk, not in the tails, which a handful of pairs does not reach.
-    inside = (outside <= 1e-4 * (high - low)).mean() >= 0.9
-    return bool(inside and (not varies.any() or np.median(wider) <= most))
