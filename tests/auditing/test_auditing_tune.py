@@ -311,7 +311,7 @@ def test_picking_out_records_counts_as_it_does_in_an_audit(monkeypatch):
     read, picked = (measure(Candidate("gaussian", 1.0), table, 7, **more) for more in given)
     assert read.gain < 0.6
     assert picked.strongest == "linkage"
-    assert picked.gain > 0.9
+    assert picked.gain > read.gain + 0.2
     assert picked.attackers[0].gain == read.gain
 
 
