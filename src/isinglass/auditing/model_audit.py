@@ -16,13 +16,12 @@ from isinglass.attack.likelihood_ratio import loss_score
 from isinglass.auditing.attackers import ACQUAINTED, OUTSIDER
 from isinglass.auditing.model_membership import (
     FEWEST,
-    LOSS_THRESHOLD,
     Trial,
     alike_trials,
+    are_alike,
     far_records,
     membership_results,
     own_trials,
-    shift,
 )
 from isinglass.auditing.model_report import ModelReport
 from isinglass.auditing.model_verdict import model_attackers
@@ -42,13 +41,14 @@ N_SHADOWS = 16
 _MOST_RECORDS = 50_000
 _MOST_ERRORS = 30_000_000
 _MOST_COMPARED = 10_000
-_ERRORS_OF_SHIFT = 2.6
 
 
 @dataclass(slots=True)
 class _Measured:
     """What came of the attacks, and what must be said beside it."""
 
+    far: Flags
+    alike: bool
     trials: dict[str, tuple[Trial, ...]] = field(default_factory=dict)
     skipped: list[SkippedAttack] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -106,16 +106,11 @@ def audit_model(
     if len(members) < fewest or (outside is not None and len(outside) < FEWEST):
         raise AuditError(f"membership needs at least {fewest} records of the table"
                          + f" and {FEWEST} others" * (outside is not None))  # fmt: skip
-    pool = members if outside is None else np.vstack([members, outside])
-    of_table = np.arange(len(pool)) < len(members)
-    room = _MOST_ERRORS // (n_shadows * model.n_columns)
-    compared = np.sort(rng.permutation(len(pool))[: max(20, min(_MOST_COMPARED, room))])
-    far = far_records(pool[compared], rng)
-    measured = _measured(
-        model, pool, of_table, compared, own=outside is not None, n_models=n_shadows, rng=rng,
-        progress=progress,
-    )  # fmt: skip
-    results = membership_results(measured.trials, far)
+    told = _Teller(model, members, n_shadows, rng, progress)
+    measured = None if outside is None else told.itself(outside)
+    if measured is None:
+        measured = told.alike(unlike=outside is not None)
+    results = membership_results(measured.trials, measured.far)
     if _worse_than_constant(model, members):
         said.append(
             "The model repeats the table's records worse than a constant would; perhaps it was not "
@@ -140,7 +135,7 @@ def audit_model(
         settings={
             "n_shadows": 0 if measured.shadows is None else len(measured.shadows.errors),
             "epochs": None if measured.shadows is None else measured.shadows.epochs,
-            "models_made_alike": outside is None,
+            "models_made_alike": measured.alike,
             "random_state": seed,
             **(settings or {}),
         },
@@ -152,83 +147,104 @@ def audit_model(
     return ModelReport(findings)
 
 
-def _measured(
-    model: ExportedAutoencoder,
-    pool: Array,
-    of_table: Flags,
-    compared: NDArray[np.intp],
-    *,
-    own: bool,
-    n_models: int,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> _Measured:
-    """Attack the model itself (`own`), or models made alike."""
-    found = _Measured()
-    goal = float(loss_score(model.errors(pool[of_table])).mean())
-    missing = _lacks_torch()
-    if missing is None:
-        found.shadows = train_shadows(
-            model, pool, compared, goal, n_models=n_models, rng=rng, progress=progress
-        )
-    elif not own:
-        raise AuditError(
-            "without records that the model was not trained on, models made alike must be trained, "
-            "and torch is not installed; install isinglass[neural] or give other records"
-        )
-    if own:
-        found.trials = own_trials(model.errors(pool[compared]), of_table[compared], found.shadows)
+@dataclass(slots=True)
+class _Teller:
+    """Tells members from others: for the model itself, or for models made alike."""
+
+    model: ExportedAutoencoder
+    members: Array
+    n_models: int
+    rng: np.random.Generator
+    progress: Progress
+
+    def itself(self, outside: Array) -> _Measured | None:
+        """Attack the model; None where the others are not like the table's records."""
+        pool = np.vstack([self.members, outside])
+        compared = self._compared(pool)
+        of_table = compared < len(self.members)
+        found = _Measured(far_records(pool[compared], self.rng), alike=False)
         found.assumptions.append(
             "All records of the table count as those the model was trained on, though some may "
             "have been held back to stop its training; the others count as records it never saw."
         )
-        if missing is not None:
-            found.skipped.append(SkippedAttack(
-                "likelihood_ratio", missing, applicable=True, attacker=ACQUAINTED))  # fmt: skip
+        missing = _lacks_torch()
+        if missing is None:
+            found.shadows = self._trained(pool, compared, self.n_models)
+            control = self._trained(pool, compared, 2, np.arange(len(self.members)))
+            if not are_alike(control, found.shadows, of_table):
+                return None
+            _say_what_shadows_mean(found, found.shadows)
+        else:
+            found.skipped.append(
+                SkippedAttack("likelihood_ratio", missing, applicable=True, attacker=ACQUAINTED)
+            )
             found.notes.append(
                 "Only the loss threshold was tried; attackers who train models of their own get "
                 "more, and whether the other records are like the table's was not looked at."
             )
-    elif found.shadows is not None:
+        found.trials = own_trials(self.model.errors(pool[compared]), of_table, found.shadows)
+        return found
+
+    def alike(self, *, unlike: bool) -> _Measured:
+        """Attack models made alike; `unlike` says that others were given and are of no use."""
+        if _lacks_torch() is not None:
+            raise AuditError(
+                "without records that the model was not trained on, models made alike must be "
+                "trained, and torch is not installed; install isinglass[neural] or give others"
+            )
+        compared = self._compared(self.members)
+        found = _Measured(far_records(self.members[compared], self.rng), alike=True)
+        found.shadows = self._trained(self.members, compared, self.n_models)
         found.trials = alike_trials(found.shadows)
-        n = len(found.shadows.errors)
+        why = "no records were given that it did not see"
+        if unlike:
+            why = "the other records given are not like the table's"
+            found.notes.append(
+                "The other records were not used: models trained on half of the table tell its "
+                "other half from them, so they would show what kind of records the model was "
+                "trained on, not which. Draw others at random from the same records."
+            )
         found.assumptions.append(
-            f"The model itself was not attacked, for no records were given that it did not see. "
-            f"The figures are of {n} models made alike: of its shape, each trained on half of the "
-            "table until it fits as closely, and attacked with the other half as others."
+            f"The model itself was not attacked, for {why}. The figures are of "
+            f"{len(found.shadows.errors)} models made alike: of its shape, each trained on half of "
+            "the table until it fits as closely, and attacked with the other half as others."
         )
-    if found.shadows is not None:
-        found.assumptions.append(
-            "The attacker may train models of the same shape on records like these, the one in "
-            "question among them."
-        )
-        _check_shadows(found, found.shadows, of_table[compared], own)
-    return found
+        _say_what_shadows_mean(found, found.shadows)
+        return found
+
+    def _compared(self, pool: Array) -> NDArray[np.intp]:
+        room = _MOST_ERRORS // (self.n_models * self.model.n_columns)
+        most = max(2 * FEWEST, min(_MOST_COMPARED, room))
+        return np.sort(self.rng.permutation(len(pool))[:most])
+
+    def _trained(
+        self,
+        pool: Array,
+        compared: NDArray[np.intp],
+        n_models: int,
+        trained: NDArray[np.intp] | None = None,
+    ) -> Shadows:
+        goal = float(loss_score(self.model.errors(self.members)).mean())
+        return train_shadows(
+            self.model, pool, compared, goal, n_models=n_models, rng=self.rng,
+            progress=self.progress, trained=trained,
+        )  # fmt: skip
 
 
-def _check_shadows(found: _Measured, shadows: Shadows, of_table: Flags, own: bool) -> None:
-    """What the shadow models tell about the figures."""
+def _say_what_shadows_mean(found: _Measured, shadows: Shadows) -> None:
+    found.assumptions.append(
+        "The attacker may train models of the same shape on records like these, the one in "
+        "question among them."
+    )
     if not shadows.fit_reached:
         why = (
             "models trained here did not come to fit their records as closely as this model does; "
             "it was trained harder, and may remember more than the figures say"
         )
         found.notes.append(f"The figures may be too low: {why}.")
-        if not own:
-            found.skipped.append(SkippedAttack(
-                "models_as_closely_fitted", why, applicable=True, attacker=OUTSIDER))  # fmt: skip
-    if own:
-        area, error = shift(shadows, of_table)
-        if abs(area - 0.5) > _ERRORS_OF_SHIFT * error:
-            found.trials.pop(LOSS_THRESHOLD)
-            why = (
-                "the other records are not like the table's: models trained on half of either "
-                f"tell them apart by their losses with an area of {area:.2f}"
-            )
-            found.skipped.append(SkippedAttack(LOSS_THRESHOLD, why, attacker=OUTSIDER))
-            found.notes.append(
-                "The loss threshold would show how the other records differ from the table's, not "
-                "which were in training, and was left out; choose others at random where you can."
+        if found.alike:
+            found.skipped.append(
+                SkippedAttack("models_as_closely_fitted", why, applicable=True, attacker=OUTSIDER)
             )
 
 

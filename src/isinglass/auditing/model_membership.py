@@ -30,6 +30,8 @@ _ERRORS = 2.6
 _FAR = 0.1
 _NEIGHBORS = 5
 _MOST_NEIGHBORHOOD = 4_000
+#: A difference of kinds that moves the area by no more than this is let pass.
+_SMALL_SHIFT = 0.02
 #: Fewer records than this on either side have no area worth showing.
 FEWEST = 10
 
@@ -158,10 +160,18 @@ def far_records(shown: Array, rng: np.random.Generator) -> Flags:
     return far
 
 
-def shift(shadows: Shadows, of_table: Flags) -> tuple[float, float]:
-    """How well mere losses tell the table's records from the others, for models that saw both.
+def are_alike(control: Shadows, shadows: Shadows, of_table: Flags) -> bool:
+    """Whether records of the table are like the others for models that saw neither.
 
-    Half of either side was in each model's training, so anything but 0.5 shows that the two are
-    not alike. Gives the area and its error.
+    The models of `control` were trained on half of the table each. If they tell its other half
+    from the others, by whatever way, the two are not alike, and so would any model trained on the
+    table: that shows what kind of records it was trained on, not which.
     """
-    return _mean_area([Trial(loss_score(errors), of_table) for errors in shadows.errors])
+    found: dict[str, list[Trial]] = {}
+    for errors, trained_on in zip(control.errors, control.trained_on, strict=True):
+        unseen = ~trained_on
+        for name, (trial,) in own_trials(errors, of_table, shadows).items():
+            part = Trial(trial.scores[unseen], trial.is_member[unseen])
+            found.setdefault(name, []).append(part)
+    areas = [_mean_area(trials) for trials in found.values()]
+    return all(abs(a - 0.5) <= max(_ERRORS * error, _SMALL_SHIFT) for a, error in areas)

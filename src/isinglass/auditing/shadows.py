@@ -53,19 +53,23 @@ def train_shadows(
     n_models: int,
     rng: np.random.Generator,
     progress: Progress,
+    trained: Rows | None = None,
 ) -> Shadows:
     """Train on random halves of `shown`, until training records are fitted as closely as `goal`.
 
     The file does not say how long the model was trained, nor at which rate; what a model remembers
-    goes by how closely it fits. `goal` is the mean `loss_score` to reach.
+    goes by how closely it fits. `goal` is the mean `loss_score` to reach. With `trained`, the
+    halves are of these records only.
     """
-    recipe = _Recipe(model, len(shown) // 2)
-    perm = rng.permutation(len(shown))
-    epochs, reached = _epochs_needed(recipe, shown[perm[: len(perm) // 2]], goal, rng, progress)
+    trained = np.arange(len(shown)) if trained is None else trained
+    recipe = _Recipe(model, len(trained) // 2)
+    some = trained[rng.permutation(len(trained))[: len(trained) // 2]]
+    epochs, reached = _epochs_needed(recipe, shown[some], goal, rng, progress)
     if recipe.products(epochs) > _MANY_PRODUCTS:
-        n_models = max(4, n_models // 2)
+        n_models = max(min(4, n_models), n_models // 2)
     errors, trained_on = [], []
-    for number, rows in enumerate(_halves(len(shown), n_models, rng)):
+    for number, half in enumerate(_halves(len(trained), n_models, rng)):
+        rows = trained[half]
         weights = recipe.train(recipe.start(rng), shown[rows], epochs, rng)
         errors.append(model.with_weights(weights.parts()).errors(shown[compared]))
         inside = np.zeros(len(shown), dtype=bool)
