@@ -98,6 +98,6 @@ release whose columns have other names, or mix them, is given to them under the 
   control; the largest of four columns. Its evaluator divides by the guess with its sign, so that
   any negative guess counts as right; columns were moved above 0 first. The loss coefficient is that
   of the best row match, all columns but one known, against the best model of the same column from
-  other records; the larger of two columns. It can be below 0, and is then shown as it is.
+  other records; of one column in the middle. It can be below 0, and is then shown as it is.
 
 A figure of ours is behind where it is below the lower limit of a peer's interval."""
