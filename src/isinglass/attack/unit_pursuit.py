@@ -90,6 +90,11 @@ class UnitPursuitAttack(Attack):
         self.n_starts = n_starts
         self.random_state = random_state
 
+    @staticmethod
+    def least_pairs(n_columns: int, n_released: int) -> int:
+        """How many known pairs it takes to tell a unit from chance, some of them left out."""
+        return round((n_columns + n_released + 5) / (1 - _LEFT_OUT))
+
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table by the units found, column by column where they are the better guess."""
         Z, known = rows_of(released), Knowledge.of(knowledge)
@@ -100,7 +105,7 @@ class UnitPursuitAttack(Attack):
         rows, order = np.unique(given.rows, return_index=True)
         records = given.records[order]
         n, d = records.shape
-        least = round((Z.shape[1] + d + 5) / (1 - _LEFT_OUT))
+        least = self.least_pairs(d, Z.shape[1])
         if n < least:
             raise AttackError(f"this attack needs at least {least} known pairs, got {n}")
         scale, sample = _scale(known, records), known.find(PopulationSample)
