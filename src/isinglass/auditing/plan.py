@@ -35,6 +35,7 @@ from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.cast import LOCATED, Cast
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.result import SkippedAttack
@@ -47,6 +48,7 @@ ATTACKS: dict[str, type[Attack]] = {
     for kind in (
         NaiveAttack,
         KnownInputAttack,
+        UnitPursuitAttack,
         SampleAttack,
         ICAAttack,
         MAPAttack,
@@ -58,7 +60,7 @@ ATTACKS: dict[str, type[Attack]] = {
     )
 }
 #: Attacks that rely on row numbers meaning something.
-NEED_ROWS = ("known_input", "linkage", "collusion", "stolen_key")
+NEED_ROWS = ("known_input", "unit_pursuit", "linkage", "collusion", "stolen_key")
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,11 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
-    learns = name == "known_input" or (name == "linkage" and method not in UNIT_KEEPING)
+    learns = name in ("known_input", "unit_pursuit") or (name == "linkage" and method not in UNIT_KEEPING)
     if learns and not scene.cast.levels and not scene.secret_order:
         return "attackers were assumed to know no pairs"
+    if name == "unit_pursuit" and not _pursued(scene):
+        return "it needs more known pairs than table and release have columns, plus a quarter"
     if name == "map" and method != "multiparty":
         return "it needs a public matrix, which only the multiparty method has"
     if name == "spectral" and (not same_width or (method and method not in UNIT_KEEPING)):
@@ -236,6 +240,18 @@ def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
     for n in scene.cast.levels:
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
         yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
+
+
+def _pursued(scene: Scene) -> list[int]:
+    """Numbers of known pairs that unit pursuit can begin with."""
+    least = UnitPursuitAttack.least_pairs(scene.table.shape[1], scene.released.shape[1])
+    return [n for n in scene.cast.levels if n >= least]
+
+
+def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
+    for n in _pursued(scene):
+        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
+        yield Step(UnitPursuitAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
@@ -301,6 +317,7 @@ def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
 _STEPS = {
     "naive": _naive,
     "known_input": _known_input,
+    "unit_pursuit": _unit_pursuit,
     "sample": _sample_steps,
     "ica": _ica,
     "map": _map,

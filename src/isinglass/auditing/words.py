@@ -33,6 +33,7 @@ STORIES = {
     "map": "computes the likeliest record from what is public about the method",
     "spectral": "filters the noise out by what columns have in common",
     "linkage": "takes the record of a public table that fits best",
+    "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
     "stolen_key": "inverts the release with the owner's key",
