@@ -44,6 +44,7 @@ _HOMES = {
     "SampleAttack": "attack.sample",
     "SpectralAttack": "attack.spectral",
     "StolenKeyAttack": "attack.stolen_key",
+    "UnitPursuitAttack": "attack.unit_pursuit",
     "Policy": "auditing.policy",
     "Report": "auditing.report",
     "audit": "auditing.run",
@@ -147,6 +148,7 @@ __all__ = [
     "StolenKey",
     "StolenKeyAttack",
     "TableError",
+    "UnitPursuitAttack",
     "__version__",
     "audit",
     "bounded_mechanism",
@@ -213,6 +215,7 @@ if TYPE_CHECKING:
     from isinglass.attack.sample import SampleAttack
     from isinglass.attack.spectral import SpectralAttack
     from isinglass.attack.stolen_key import StolenKeyAttack
+    from isinglass.attack.unit_pursuit import UnitPursuitAttack
     from isinglass.auditing.policy import Policy
     from isinglass.auditing.report import Report
     from isinglass.auditing.run import audit

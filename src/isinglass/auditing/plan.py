@@ -32,6 +32,7 @@ from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import attacker_for, few_pairs
 from isinglass.auditing.cast import LOCATED
 from isinglass.auditing.linker import KeepingLinkage
@@ -44,6 +45,7 @@ ATTACKS: dict[str, type[Attack]] = {
     for kind in (
         NaiveAttack,
         KnownInputAttack,
+        UnitPursuitAttack,
         SampleAttack,
         ICAAttack,
         MAPAttack,
@@ -59,7 +61,7 @@ ATTACKS: dict[str, type[Attack]] = {
     )
 }
 #: Attacks that rely on row numbers meaning something.
-NEED_ROWS = ("known_input", "linkage", "collusion", "stolen_key")
+NEED_ROWS = ("known_input", "unit_pursuit", "linkage", "collusion", "stolen_key")
 
 
 Wanted = str | tuple[str | Attack, ...]
@@ -150,6 +152,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "the rows do not stand in the table's order, or nobody can see it"
     if name == "kept_columns" and scene.kept is None:
         return "no column left as it was"
+    if name == "unit_pursuit" and scene.cast.levels and not _pursued(scene):
+        return "it needs more known pairs than table and release have columns, plus a quarter"
     if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
         return "it needs a public matrix, which only the multiparty method has"
     if name in ("spectral", "posterior") and not same_width:
@@ -164,7 +168,7 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
 
 def _not_granted(name: str, scene: Scene) -> str | None:
     """Why an attack that could apply is not run: whoever asked assumed its knowledge away."""
-    if name == "known_input" and not scene.cast.levels:
+    if name in ("known_input", "unit_pursuit") and not scene.cast.levels:
         return "attackers were assumed to know no pairs"
     return None
 
@@ -183,6 +187,21 @@ def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
         known |= scene.sample()
         yield Step(KnownInputAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
+
+
+def _pursued(scene: Scene) -> list[int]:
+    """Numbers of known pairs that unit pursuit can begin with: a few, and the most."""
+    d, most = scene.table.shape[1], scene.cast.most_pairs
+    least = UnitPursuitAttack.least_pairs(d, scene.released.shape[1])
+    return sorted(n for n in {min(few_pairs(d), most), most} if n >= least)
+
+
+def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
+    d = scene.table.shape[1]
+    for n in _pursued(scene):
+        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
+        known |= scene.sample()
+        yield Step(UnitPursuitAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
@@ -304,6 +323,7 @@ def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
 _STEPS = {
     "naive": _naive,
     "known_input": _known_input,
+    "unit_pursuit": _unit_pursuit,
     "sample": _sample_steps,
     "ica": _ica,
     "map": _map,

@@ -35,6 +35,7 @@ STORIES = {
     "spectral": "filters the noise out by what columns have in common",
     "posterior": "averages over the records of a sample that noise may have turned into the row",
     "linkage": "takes the record of a public table that fits best",
+    "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
     "row_order": "smooths the release along its rows, or interpolates between known ones",

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
-from isinglass.perturb.inversion import Population, invert
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
+from isinglass.theory.inversion import Population, invert, layer_by_layer
 from isinglass.theory.moments import distance_preserving_sigma_q
 from isinglass.theory.network import Network
 
@@ -222,8 +222,8 @@ class Distortion(ScaledPerturbation):
         starts = [] if start is None else [self._rescaled(start)]
         n_hidden, n_released = network.layers[0][0].shape[0], len(self._key.last)
         injective = f.inverse is not None and n_columns <= n_hidden <= n_released
-        if injective:
-            starts.insert(0, self._layer_by_layer(released, f))
+        if f.inverse is not None and injective:
+            starts.insert(0, layer_by_layer(network, released, f.inverse))
         seen = None if sample is None else self._rescaled(sample)
         compared = 1 if injective or starts else 3
         population = Population.of(seen, n_columns)
@@ -242,25 +242,6 @@ class Distortion(ScaledPerturbation):
         first, shift = layers[0]
         layers[0] = (first, shift - first @ np.broadcast_to(self.center, self.n_features_in_))
         return Network(tuple(layers), key.last, key.offset, f.function, f.derivative)
-
-    def _layer_by_layer(self, Z: Array, f: Activation) -> Array:
-        """Scaled records by the inverse of every layer, exact where none loses a dimension."""
-        assert f.inverse is not None
-        key = self._key
-        deep = [] if key.deep is None else list(key.deep)
-        values = _solve(key.last, Z - key.offset)
-        for weights, shift in zip([*deep[::-1], key.first], key.shifts[::-1], strict=True):
-            # Rounding may carry a saturated unit past the end of f's range.
-            limit = float(f.function(np.array([np.inf]))[0])
-            if np.isfinite(limit):
-                floor = float(f.function(np.array([-np.inf]))[0])
-                room = 1e-15 * (limit - floor)
-                values = np.clip(values, floor + room, limit - room)
-            inner = np.asarray(f.inverse(values))
-            # Where f is flat a unit says little: its rounding counts for as much less.
-            trust = None if f.derivative is None else f.derivative(inner)
-            values = _solve(weights, inner / self.slope - shift, trust)
-        return np.asarray(values + np.asarray(self.center, dtype=np.float64))
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         key, f = self._key, activation(self.activation).function
@@ -285,22 +266,3 @@ class Distortion(ScaledPerturbation):
             return np.asarray(released)
 
         return mix
-
-
-def _solve(matrix: Array, rows: Array, trust: Array | None = None) -> Array:
-    """The x with matrix @ x nearest to each row, entries weighted by `trust`."""
-    m, d = matrix.shape
-    if trust is None or m <= d:
-        return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)
-    found = np.empty((len(rows), d))
-    # Rows of almost no weight draw x to 0 where no entry is trusted.
-    floor = 1e-14 * np.linalg.norm(matrix, 2) * np.eye(d)
-    step = max(1, 2**18 // (m * d))
-    for first in range(0, len(rows), step):
-        part = slice(first, first + step)
-        weight = trust[part, :, np.newaxis] + 1e-300
-        tall = np.concatenate([weight * matrix, weight.max(axis=1, keepdims=True) * floor], axis=1)
-        q, r = np.linalg.qr(tall)
-        goal = q[:, :m].transpose(0, 2, 1) @ (weight * rows[part, :, np.newaxis])
-        found[part] = np.linalg.solve(r, goal)[:, :, 0]
-    return found

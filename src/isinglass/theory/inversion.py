@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,14 +59,21 @@ class Population:
 
 
 def invert(
-    network: Network, Z: Array, starts: list[Array], population: Population, *, n_compared: int = 1
+    network: Network,
+    Z: Array,
+    starts: list[Array],
+    population: Population,
+    *,
+    n_compared: int = 1,
+    explained: float | None = None,
 ) -> Array:
     """For every released row the record in [0, 1] whose image is nearest to it.
 
     `starts` are tried first, then a linear estimate and the nearest of the population's records,
     each on the rows that are not explained yet. Where f folds, several records explain a row:
     then the first `n_compared` starts are made for all rows, and of the records that explain a
-    row the likeliest is taken.
+    row the likeliest is taken. `explained` is how near a record's image must come, as a share of
+    the spread of the images; None means nearly as near as the digits of Z allow.
     """
     small, turn = network.compressed()
     targets = (Z - network.offset) @ turn
@@ -73,8 +81,10 @@ def invert(
     spread = max(spread, 1e-30 + np.finfo(float).eps * float(np.square(targets).sum(axis=1).mean()))
     edges = np.zeros(network.n_in), np.ones(network.n_in)
     single = bool((Z == Z.astype(np.float32)).all())
+    if explained is None:
+        explained = _EXPLAINED_SINGLE if single else _EXPLAINED
     goal = (_EXACT_SINGLE if single else _EXACT) ** 2 * spread
-    solved = (_EXPLAINED_SINGLE if single else _EXPLAINED) ** 2 * spread
+    solved = explained**2 * spread
     shown = small.values(population.records)
     best, cost = _middle(population, targets), np.full(len(Z), np.inf)
     starts = [*starts, _linear(shown, population.records, targets)]
@@ -123,3 +133,38 @@ def _nearest(shown: Array, records: Array, targets: Array) -> list[Array]:
 
     order = cKDTree(shown).query(targets, k=min(_NEIGHBORS, len(shown)))[1]
     return [records[column] for column in order.reshape(len(targets), -1).T]
+
+
+def layer_by_layer(network: Network, Z: Array, inverse: Callable[[Array], Array]) -> Array:
+    """Records by the inverse of every layer, exact where no layer loses a dimension."""
+    values = _weighted(network.last, Z - network.offset)
+    floor, limit = (float(network.function(np.array([end]))[0]) for end in (-np.inf, np.inf))
+    for weights, shift in network.layers[::-1]:
+        if np.isfinite(limit):
+            # Rounding may carry a saturated unit past the end of f's range.
+            room = 1e-15 * (limit - floor)
+            values = np.clip(values, floor + room, limit - room)
+        inner = np.asarray(inverse(values))
+        # Where f is flat a unit says little: its rounding counts for as much less.
+        trust = None if network.derivative is None else network.derivative(inner)
+        values = _weighted(weights, inner - shift, trust)
+    return values
+
+
+def _weighted(matrix: Array, rows: Array, trust: Array | None = None) -> Array:
+    """The x with matrix @ x nearest to each row, entries weighted by `trust`."""
+    m, d = matrix.shape
+    if trust is None or m <= d:
+        return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)
+    found = np.empty((len(rows), d))
+    # Rows of almost no weight draw x to 0 where no entry is trusted.
+    floor = 1e-14 * np.linalg.norm(matrix, 2) * np.eye(d)
+    step = max(1, 2**18 // (m * d))
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        weight = trust[part, :, np.newaxis] + 1e-300
+        tall = np.concatenate([weight * matrix, weight.max(axis=1, keepdims=True) * floor], axis=1)
+        q, r = np.linalg.qr(tall)
+        goal = q[:, :m].transpose(0, 2, 1) @ (weight * rows[part, :, np.newaxis])
+        found[part] = np.linalg.solve(r, goal)[:, :, 0]
+    return found
