@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.base import Attack
+from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
@@ -33,6 +34,8 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -55,12 +58,15 @@ ATTACKS: dict[str, type[Attack]] = {
         LinkageAttack,
         DistanceAttack,
         MatchedColumnsAttack,
+        CodesAttack,
+        RowFactorAttack,
+        PatternLinkageAttack,
         CollusionAttack,
         StolenKeyAttack,
     )
 }
 #: Attacks that rely on row numbers meaning something.
-NEED_ROWS = ("known_input", "linkage", "collusion", "stolen_key")
+NEED_ROWS = ("known_input", "linkage", "pattern_linkage", "collusion", "stolen_key")
 
 
 @dataclass(frozen=True)
@@ -295,6 +301,31 @@ def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(attack, known | PublicTable(scene.table))
 
 
+def _codes(scene: Scene, seed: int) -> Iterator[Step]:
+    known, attack = scene.common(others=False) | scene.statistics, CodesAttack(random_state=seed)
+    yield Step(attack, known | _sample(scene))
+    if scene.cast.levels:
+        n = scene.cast.most_pairs
+        pairs = scene.cast.pairs(scene.table, n)
+        yield Step(attack, known | _sample(scene) | pairs, n, n, uses_rows=True)
+    yield Step(attack, known | PublicTable(scene.table))
+
+
+def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
+    known, attack = scene.common(others=False) | scene.statistics, RowFactorAttack()
+    yield Step(attack, known)
+    yield Step(attack, known | _sample(scene))
+    yield Step(attack, known | PublicTable(scene.table))
+
+
+def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    n = scene.cast.most_pairs
+    known = scene.common(others=False) | PublicTable(scene.table)
+    if n:
+        known |= scene.cast.pairs(scene.table, n)
+    yield Step(PatternLinkageAttack(random_state=seed), known, n, n or None, uses_rows=True)
+
+
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     tables = (np.asarray(scene.table[scene.cast.sample]),)
     attack = CollusionAttack(random_state=seed)
@@ -324,6 +355,9 @@ _STEPS = {
     "linkage": _linkage,
     "distance": _distance,
     "matched_columns": _matched_columns,
+    "codes": _codes,
+    "row_factor": _row_factor,
+    "pattern_linkage": _pattern_linkage,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }

@@ -18,7 +18,6 @@ from isinglass.attack.knowledge import Fact, Knowledge, PublicParameters
 from isinglass.auditing.again import named
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
 from isinglass.auditing.link import linkage
-from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.plan import Scene, plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
@@ -222,9 +221,10 @@ def audit(
             redrawn.append(drawn.detection)
     linked = None
     for outcome in trials[0]:
-        attack = outcome.step.attack
-        if isinstance(attack, KeepingLinkage) and attack.kept is not None:
-            linked = linkage(scene, attack.kept)
+        linker = getattr(outcome.step.attack, "kept", None)
+        counted = None if linker is None else linkage(scene, linker)
+        if counted is not None and (linked is None or counted.average < linked.average):
+            linked = counted
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
