@@ -1,4 +1,5 @@
 # Four commands, the same for people and for CI: setup, lint, test, check. `make demo` shows the tool.
+# `make check-all` is `make check` with the larger matrices, and keeps its log.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,13 +13,14 @@ endif
 # One BLAS thread per test process: two processes share the cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo setup postgresql lint test check bench soak clean
+.PHONY: help demo setup postgresql lint style types test check check-all bench soak clean
 
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
 	@echo "make test   the test suite"
 	@echo "make setup  .venv with every extra but bench, and .venv/bin/isinglass"
 	@echo "make lint   ruff, mypy, import-linter        make check  lint + test"
+	@echo "make check-all  the larger matrices too; writes docs/check-all.log"
 	@echo "make bench  the benchmarks                   make soak   long fault runs"
 
 # The base install alone: what `make demo` needs.
@@ -36,7 +38,12 @@ $(VENV)/.bench: $(VENV)/.all
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
 	@touch $@
 
-setup: $(VENV)/.all postgresql
+# Kernels are compiled once, whenever they change, and kept on disk beside their sources.
+$(VENV)/.kernels: $(VENV)/.all $(wildcard src/isinglass/kernels/*.py)
+	$(TEST_ENV) $(BIN)/python -m tests.compile
+	@touch $@
+
+setup: $(VENV)/.kernels postgresql
 
 # The ledger's tests start a PostgreSQL server of their own, and say so where there is none. Only
 # its programs are installed: no server is left running, and nothing happens where they are.
@@ -56,16 +63,39 @@ postgresql:
 demo: $(VENV)/.base
 	$(BIN)/isinglass demo --out isinglass-demo
 
-lint: $(VENV)/.all
+lint: style types
+
+style: $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.all
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(VENV)/.all postgresql
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --durations 10 -r s
+# A file of tests stays on one process, so that what its tests share is made once; tests/conftest.py
+# says which files begin.
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -r s
 
-check: lint test
+test: $(VENV)/.kernels postgresql
+	$(PYTEST) --durations 10 -m "not matrix"
+
+# Types are checked beside the tests, whenever these wait, and shown below them.
+check: style $(VENV)/.kernels postgresql
+	@nice $(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory test; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/types.log; \
+	test $$tests = 0 || echo "make check: the tests failed"; \
+	test $$types = 0 || echo "make check: types or layers are wrong"; \
+	exit $$((tests | types))
+
+# The log is to be committed: it says what passed, when, and on which commit.
+check-all: SHELL := bash
+check-all: .SHELLFLAGS := -o pipefail -c
+check-all: lint $(VENV)/.kernels postgresql
+	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
+	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
+	$(PYTEST) --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb

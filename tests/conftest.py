@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+_HOMES = itertools.count()
+
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
+
+# Files that take long begin, so that both processes end together. Where the kernels are not yet
+# compiled (`make setup` does it), the first file does, while the next ones need none of them.
+ORDER = (
+    "detect/test_distance.py",
+    "cli/test_cli_release.py",
+    "reproduce/test_reproduce_rotation.py",
+    "perturb/test_contract.py",
+    "perturb/test_distortion.py",
+    "table/test_table_read.py",
+    "curate/test_curate_faults.py",
+    "test_docs.py",
+    "cli/test_cli_other.py",
+    "detect/test_memory.py",
+    "reproduce/test_reproduce_multiparty.py",
+    "reproduce/test_reproduce_randomization.py",
+    "reproduce/test_reproduce_distortion.py",
+    "auditing/test_auditing_run.py",
+    "reproduce/test_reproduce_sensitive.py",
+    "auditing/test_auditing_files.py",
+    "kernels/test_ball.py",
+    "cli/test_cli_audit.py",
+    "cli/test_cli_stopped.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files above first; within a file, the order that it has."""
+    here = Path(__file__).parent
+    turn = {here / name: number for number, name in enumerate(ORDER)}
+    items.sort(key=lambda item: turn.get(item.path, len(turn)))
 
 
 @pytest.fixture(autouse=True)
 def _own_register(tmp_path_factory, monkeypatch):
     """Every test has an owner's home of its own, so none meets another's releases."""
-    monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path_factory.mktemp("home")))
+    # Counted here: pytest would look through all folders of all tests for a number that is free.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
+    home.mkdir(parents=True)
+    monkeypatch.setenv("ISINGLASS_HOME", str(home))
 
 
 @pytest.fixture(scope="session")

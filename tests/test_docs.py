@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ import typer
 
 import isinglass
 from isinglass import cli, datasets, theory
+from isinglass.auditing import tune
+from isinglass.auditing.measured import Measurement
 from isinglass.cli.methods import METHODS
+from tests.cli.commands import inside
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -167,7 +171,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_console(block: str) -> int:
+def script(*words: str) -> subprocess.CompletedProcess[str]:
+    """The installed command, as typed."""
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("isinglass")), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_console(block: str, run: Callable[..., subprocess.CompletedProcess[str]]) -> int:
     """Run a block's isinglass lines; the lines under each must be in what it prints."""
     ran = 0
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -175,12 +189,7 @@ def run_console(block: str) -> int:
         words = shlex.split(line)
         if words[0] != "isinglass" or words[1] == "demo":
             continue
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("isinglass")), *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(*words[1:])
         assert done.returncode == 0, f"$ {line}\n{done.stderr}"
         printed = (done.stdout + done.stderr).splitlines()
         assert [s for s in shown if s not in printed] == [], f"$ {line}\n" + "\n".join(printed)
@@ -189,16 +198,30 @@ def run_console(block: str) -> int:
 
 
 SHOWING = [p for p in PAGES if any(kind in ("python", "console") for kind, _ in blocks_of(p))]
+TUNE = ROOT / "docs/tune.md"
+
+
+def quick(*words: str) -> subprocess.CompletedProcess[str]:
+    """A search for a setting that audits nothing: its dozens of audits have tests of their own."""
+    found = Measurement(0.9, 500, 0.1, 0.09, 0.11, "known_input")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tune, "measure", lambda *args, **more: found)
+        return inside(*words)
 
 
 @pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
-@pytest.mark.parametrize("page", SHOWING, ids=name_of)
-def test_what_a_page_shows_runs(page, folder):
+@pytest.mark.parametrize(
+    ("page", "run"),
+    [(p, {"README.md": script, "tune.md": quick}.get(p.name, inside)) for p in SHOWING]
+    + [pytest.param(TUNE, inside, marks=pytest.mark.matrix)],
+    ids=lambda given: name_of(given) if isinstance(given, Path) else given.__name__,
+)
+def test_what_a_page_shows_runs(page, run, folder):
     names: dict[str, Any] = {"__name__": "__docs__"}
     ran = 0
     for number, (kind, block) in enumerate(blocks_of(page), start=1):
         if kind == "console":
-            ran += run_console(block)
+            ran += run_console(block, run)
         elif kind == "python":
             code = compile(block, f"{name_of(page)}, block {number}", "exec")
             exec(code, names)  # noqa: S102

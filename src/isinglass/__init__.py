@@ -22,6 +22,7 @@ _HOMES = {
     "CollusionAttack": "attack.collusion",
     "DistanceAttack": "attack.distance",
     "ICAAttack": "attack.ica",
+    "KeptColumnsAttack": "attack.kept_columns",
     "Colluders": "attack.knowledge",
     "ColumnStatistics": "attack.knowledge",
     "KeptColumns": "attack.knowledge",
@@ -38,6 +39,8 @@ _HOMES = {
     "LinkageAttack": "attack.linkage",
     "MAPAttack": "attack.map_estimate",
     "NaiveAttack": "attack.naive",
+    "PosteriorAttack": "attack.posterior",
+    "RowOrderAttack": "attack.row_order",
     "SampleAttack": "attack.sample",
     "SpectralAttack": "attack.spectral",
     "StolenKeyAttack": "attack.stolen_key",
@@ -107,6 +110,7 @@ __all__ = [
     "ICAAttack",
     "IsinglassError",
     "KeptColumns",
+    "KeptColumnsAttack",
     "KeyFileError",
     "Knowledge",
     "KnownInputAttack",
@@ -122,6 +126,7 @@ __all__ = [
     "OtherReleases",
     "Policy",
     "PopulationSample",
+    "PosteriorAttack",
     "PrivacyWarning",
     "Promise",
     "PublicMatrix",
@@ -135,6 +140,7 @@ __all__ = [
     "Report",
     "Rotation",
     "RowOrder",
+    "RowOrderAttack",
     "SampleAttack",
     "Space",
     "SpectralAttack",
@@ -183,6 +189,7 @@ if TYPE_CHECKING:
     from isinglass.attack.collusion import CollusionAttack
     from isinglass.attack.distance import DistanceAttack
     from isinglass.attack.ica import ICAAttack
+    from isinglass.attack.kept_columns import KeptColumnsAttack
     from isinglass.attack.knowledge import (
         Colluders,
         ColumnStatistics,
@@ -201,6 +208,8 @@ if TYPE_CHECKING:
     from isinglass.attack.linkage import LinkageAttack
     from isinglass.attack.map_estimate import MAPAttack
     from isinglass.attack.naive import NaiveAttack
+    from isinglass.attack.posterior import PosteriorAttack
+    from isinglass.attack.row_order import RowOrderAttack
     from isinglass.attack.sample import SampleAttack
     from isinglass.attack.spectral import SpectralAttack
     from isinglass.attack.stolen_key import StolenKeyAttack

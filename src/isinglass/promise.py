@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,6 +39,25 @@ class Promise:
                 f"Audited: attacked by {', '.join(self.attackers)}; the report says what each got."
             )
         return f"Guaranteed: epsilon {self.epsilon:g} between {self.neighbours}, per {self.unit}."
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Promise:
+        """Read what `to_json` wrote; a ValueError says what is wrong with it."""
+        kind, attackers = facts.get("kind"), facts.get("attackers", ())
+        if kind not in ("heuristic", "audited", "guaranteed"):
+            raise ValueError("the promise must be heuristic, audited or guaranteed")
+        if not isinstance(attackers, list | tuple) or not all(
+            isinstance(a, str) for a in attackers
+        ):
+            raise ValueError("the attackers of a promise must be a list of names")
+        epsilon, words = facts.get("epsilon"), (facts.get("neighbours"), facts.get("unit"))
+        if epsilon is not None and (
+            isinstance(epsilon, bool) or not isinstance(epsilon, int | float)
+        ):
+            raise ValueError("the epsilon of a promise must be a number")
+        if not all(w is None or isinstance(w, str) for w in words):
+            raise ValueError("the neighbours and the unit of a promise must be words")
+        return cls(kind, tuple(attackers), epsilon, *words)
 
     def to_json(self) -> dict[str, Any]:
         """The fields that are set, for metadata."""

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from isinglass import stated
+from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.table.fingerprint import Fingerprint, Fingerprinter
 from isinglass.table.write import sync
@@ -101,9 +103,13 @@ class Register:
             ) from None
         for line in lines:
             try:
-                facts = json.loads(line)
+                facts = read_json(line)
                 prints = Fingerprint.from_json(facts["fingerprint"])
-                yield Entry(facts["when"], facts["release"], facts["method"], prints)
+                when, release, method = (
+                    stated.word(facts[name], name, longest=stated.LONGEST_NAME)
+                    for name in ("when", "release", "method")
+                )
+                yield Entry(when, release, method, prints)
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue  # a line cut short by a crash: its release was never handed over
 

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from isinglass import stated
+from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.promise import Promise
 
@@ -51,14 +53,54 @@ class Facts:
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Facts:
         """Read metadata back; facts a later version may add are passed over."""
-        known = {name: facts[name] for name in cls.__slots__ if name in facts}
-        promise = dict(known.pop("promise"))
-        promise["attackers"] = tuple(promise.get("attackers", ()))
-        for name in ("columns", "kept", "warnings"):
-            known[name] = tuple(known.get(name, ()))
-        if known.get("bounds"):
-            known["bounds"] = {k: (v[0], v[1]) for k, v in known["bounds"].items()}
-        return cls(**known, promise=Promise(**promise))
+        if missing := [name for name in _NEEDED if name not in facts]:
+            raise ValueError(f"{', '.join(missing)} must be stated")
+        order = stated.word(facts.get("order", "table"), "order")
+        if order not in ("table", "keyed"):
+            raise ValueError("order must be table or keyed")
+        bounds = facts.get("bounds")
+        columns = stated.names(facts["columns"], "columns")
+        kept = stated.names(facts.get("kept", ()), "kept")
+        if len({*columns, *kept}) < len(columns) + len(kept):
+            raise ValueError("columns and kept must name each column once")
+        return cls(
+            method=stated.word(facts["method"], "method"),
+            parameters=_parameters(facts["parameters"]),
+            version=stated.word(facts["version"], "version"),
+            rows=stated.whole(facts["rows"], "rows"),
+            columns=columns,
+            kept=kept,
+            warnings=stated.names(facts.get("warnings", ()), "warnings"),
+            seeded=stated.flag(facts.get("seeded", False), "seeded"),
+            again=stated.flag(facts.get("again", False), "again"),
+            order=order,
+            bounds={
+                name: stated.pair(ends, "each of the bounds")
+                for name, ends in stated.section(bounds, "bounds").items()
+            }
+            if bounds
+            else None,
+            promise=Promise.from_json(stated.section(facts["promise"], "promise")),
+        )
+
+
+_NEEDED = ("method", "parameters", "version", "rows", "columns", "promise")
+
+
+def _parameters(given: Any) -> dict[str, Any]:
+    """Parameters as any method may have them; its own limits are checked where it is known."""
+    found = stated.section(given, "parameters")
+    for name, value in found.items():
+        if isinstance(value, list):
+            for item in value:
+                stated.number(item, f"every item of the parameter {name}")
+        elif isinstance(value, str):
+            stated.word(value, f"the parameter {name}", longest=stated.LONGEST_NAME)
+        elif isinstance(value, int | float):
+            stated.number(int(value) if isinstance(value, bool) else value, f"parameter {name}")
+        elif value is not None and not isinstance(value, dict):
+            raise ValueError(f"the parameter {name} must be a value")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +131,10 @@ class Release:
         return np.column_stack(columns)
 
 
+class NotOurReleaseError(ReleaseError):
+    """A file that does not say it is a release of ours."""
+
+
 def read_facts(path: str | Path) -> Facts:
     """The public facts of a release file."""
     import pyarrow.parquet as pq
@@ -96,15 +142,17 @@ def read_facts(path: str | Path) -> Facts:
     try:
         metadata = pq.read_metadata(path).metadata or {}
     except FileNotFoundError:
-        raise ReleaseError(f"{path} does not exist") from None
+        raise NotOurReleaseError(f"{path} does not exist") from None
     except (OSError, pa.ArrowException):
-        raise ReleaseError(f"{path} cannot be read as a release: it is not Parquet") from None
+        raise NotOurReleaseError(f"{path} cannot be read as a release: it is not Parquet") from None
     if METADATA_KEY not in metadata:
-        raise ReleaseError(f"{path} is a Parquet file, but not a release made by isinglass")
+        raise NotOurReleaseError(f"{path} is a Parquet file, but not a release made by isinglass")
     try:
-        return Facts.from_json(json.loads(metadata[METADATA_KEY]))
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise ReleaseError(f"{path} says things about itself that cannot be read here") from None
+        return Facts.from_json(stated.section(read_json(metadata[METADATA_KEY]), "its metadata"))
+    except ValueError as error:
+        raise ReleaseError(
+            f"{path} says things about itself that cannot be read here: {error}"
+        ) from None
 
 
 def _bare(field_: pa.Field) -> pa.Field:

@@ -27,6 +27,15 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def all_in_one_thread() -> Iterator[None]:
+    """Keep products and the loops of libraries loaded so far in one thread: for small pieces."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
 def available(n_jobs: int | None = None) -> int:
     """How many threads to use: `n_jobs` as in scikit-learn, but None means every core."""
     cores = os.cpu_count() or 1

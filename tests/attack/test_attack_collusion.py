@@ -64,6 +64,13 @@ def test_a_key_whose_function_has_no_inverse_still_makes_pairs():
     assert explained(guess, X) > 0.5
 
 
+def test_a_shared_key_with_more_units_than_released_columns_gives_every_record():
+    own, X = table(100, 0), table(300, 1)
+    key = Distortion(n_hidden=24, n_components=10, bounds="scaled", random_state=0).fit(own)
+    guess = CollusionAttack(random_state=0).guess(key.transform(X), Colluders((own,), key=key))
+    assert np.abs(guess - X).max() < 1e-6
+
+
 def scene(alpha, seed):
     X = table(2000, 10 + seed)
     matrix = public_matrix(8, study="s", seed=f"{seed:02x}")
@@ -116,5 +123,5 @@ def test_what_is_missing_is_named():
         CollusionAttack().guess(np.ones((3, 2)), PublicParameters("rotation"))
     with pytest.raises(AttackError, match="shared key or shared records"):
         CollusionAttack().guess(np.ones((3, 2)), Colluders((np.ones((4, 2)),)))
-    with pytest.raises(AttackError, match="tables to try it on"):
+    with pytest.raises(AttackError, match="needs PopulationSample"):
         CollusionAttack().guess(np.ones((3, 2)), Colluders((), key=object()))

@@ -19,6 +19,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
     PublicTable,
+    RowOrder,
     StolenKey,
 )
 
@@ -36,6 +37,7 @@ def every_fact():
         KnownRecords(TABLE),
         OtherReleases((TABLE,)),
         KeptColumns(TABLE),
+        RowOrder([271828, 0]),
         PublicParameters("rotation", low=TABLE[0], high=TABLE[0], matrix=TABLE),
         Colluders((TABLE,), shared=pairs, key=TABLE),
         StolenKey(TABLE),

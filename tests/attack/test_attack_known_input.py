@@ -16,6 +16,7 @@ from isinglass.attack.knowledge import (
     OtherReleases,
     PopulationSample,
     PublicParameters,
+    RowOrder,
 )
 from isinglass.attack.known_input import MODELS, KnownInputAttack
 
@@ -193,6 +194,84 @@ def test_pairs_that_cannot_be(flights):
         KnownInputAttack("rigid").guess(flights[:, :3], pairs_of(flights, 9))
     with pytest.raises(ValueError, match="model must be one of"):
         KnownInputAttack("oracle")
+
+
+def explained(guess, table, pairs):
+    others = np.setdiff1d(np.arange(len(table)), pairs.rows)
+    lost = np.square(guess - table)[others].mean(axis=0) / table[others].var(axis=0)
+    return float(1 - lost.mean())
+
+
+def test_kept_categories_tell_as_categories_and_not_as_numbers():
+    rng = np.random.default_rng(12)
+    city = rng.integers(0, 50, size=1000)
+    table = 2 * rng.normal(size=(50, 3))[city] + 0.5 * rng.normal(size=(1000, 3))
+    noise, codes = rng.normal(size=(1000, 3)), city[:, np.newaxis].astype(float)
+    sample = PopulationSample(table[-100:], codes[-100:])
+    found = {}
+    for n in (20, 200):
+        pairs = pairs_of(table[:900], n)
+        for name, known in (
+            ("numbers", pairs | KeptColumns(codes)),
+            ("categories", pairs | KeptColumns(codes, [True])),
+            ("with sample", pairs | KeptColumns(codes, [True]) | sample),
+        ):
+            guess = KnownInputAttack(random_state=0).guess(noise, known)
+            found[n, name] = explained(guess, table, pairs)
+    assert found[200, "numbers"] < 0.1
+    assert found[200, "categories"] > 0.75
+    assert found[20, "with sample"] > 0.6
+    assert found[200, "with sample"] > found[200, "categories"]
+
+
+def test_categories_of_single_records_tell_nothing():
+    rng = np.random.default_rng(13)
+    table, names = rng.normal(size=(600, 3)), rng.permutation(600)[:, np.newaxis].astype(float)
+    pairs = pairs_of(table, 60)
+    known = pairs | KeptColumns(names, [True]) | PopulationSample(table[-60:], names[-60:])
+    guess = KnownInputAttack(random_state=0).guess(rng.normal(size=(600, 2)), known)
+    assert explained(guess, table, pairs) < 0.05
+
+
+def test_known_rows_are_interpolated_where_the_order_is_known():
+    rng = np.random.default_rng(14)
+    waves = np.sin(np.arange(1000)[:, np.newaxis] / np.array([40.0, 60.0, 90.0]))
+    released = waves + 3 * rng.normal(size=waves.shape)
+    pairs = pairs_of(waves, 60)
+    attack = KnownInputAttack(random_state=0)
+    assert explained(attack.guess(released, pairs), waves, pairs) < 0.3
+    known = pairs | RowOrder(np.arange(1000))
+    assert explained(attack.guess(released, known), waves, pairs) > 0.8
+    shuffled = pairs | RowOrder(rng.permutation(1000))
+    assert explained(attack.guess(released, shuffled), waves, pairs) < 0.3
+
+
+def test_a_sample_tells_what_a_projection_leaves_open():
+    rng = np.random.default_rng(15)
+    table = rng.normal(size=(1200, 3)) @ rng.normal(size=(3, 10)) + 0.3 * rng.normal(
+        size=(1200, 10)
+    )
+    released = table @ rng.normal(size=(10, 3))
+    pairs = pairs_of(table[:1000], 11)
+    attack = KnownInputAttack(random_state=0)
+    alone = explained(attack.guess(released, pairs), table, pairs)
+    with_sample = attack.guess(released, pairs | PopulationSample(table[1000:]))
+    # As good as the best linear estimate from the whole table.
+    centred, seen = table - table.mean(axis=0), released - released.mean(axis=0)
+    best = seen @ np.linalg.lstsq(seen, centred, rcond=None)[0] + table.mean(axis=0)
+    assert explained(with_sample, table, pairs) > explained(best, table, pairs) - 0.03
+    assert explained(with_sample, table, pairs) > alone + 0.05
+
+
+def test_just_enough_pairs_do_not_make_a_wrong_map_believed():
+    rng = np.random.default_rng(18)
+    table = rng.normal(size=(800, 8))
+    table[:2] = [[25.0], [-25.0]]  # far records, between which every guess looks possible
+    released = np.square(np.tanh(table @ rng.normal(size=(8, 8)) / 4))
+    pairs = pairs_of(table[2:], 9)
+    known = KnownPairs(pairs.rows + 2, pairs.records) | ColumnStatistics.of(table)
+    guess = KnownInputAttack(random_state=0).guess(released, known)
+    assert np.median(np.square(guess - table)[2:].mean(axis=0)) < 5.0
 
 
 @pytest.mark.parametrize(("m", "p"), [(12, 3), (4, 3), (4, 9), (30, 9)])

@@ -69,7 +69,7 @@ def test_tanh_hides_nothing_from_a_key_holder(n_hidden):
 def test_narrow_or_saturated_networks_lose_values_for_good(lost):
     records = np.random.default_rng(1).random((200, 29))
     veil = Distortion(weights="gaussian", bounds="scaled", random_state=0, **lost)
-    guess = StolenKeyAttack().guess(veil.fit_transform(records), StolenKey(veil))
+    guess = StolenKeyAttack(400).guess(veil.fit_transform(records), StolenKey(veil))
     assert np.isfinite(guess).all()
     assert np.median(np.abs(guess - records)) > 0.05
 
@@ -94,8 +94,8 @@ def test_a_sample_helps_where_columns_were_dropped():
     veil = MultipartyPerturbation(alpha=0.1, random_state=4)
     released = veil.fit_transform(records)
     key = StolenKey(veil)
-    blind = StolenKeyAttack().guess(released, key)
-    informed = StolenKeyAttack().guess(released, key | PopulationSample(records[:200]))
+    blind = StolenKeyAttack(400).guess(released, key)
+    informed = StolenKeyAttack(400).guess(released, key | PopulationSample(records[:200]))
     assert r2(informed, records) > max(0.5, r2(blind, records))
 
 
@@ -127,6 +127,67 @@ def test_condensed_records_are_guessed_by_their_group():
     guess = StolenKeyAttack(400, random_state=0).guess(released, known)
     assert guess.shape == records.shape
     assert np.isfinite(guess).all()
+
+
+def by_a_few_factors(n=600, d=8, seed=8):
+    """Columns with a long tail that three factors drive."""
+    rng = np.random.default_rng(seed)
+    return np.exp(rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) * 0.4) + rng.random((n, d))
+
+
+@pytest.mark.parametrize(
+    ("activation", "setting"),
+    [
+        ("tanh", {"n_hidden": 24, "n_components": 10}),
+        ("tanh", {"n_hidden": 24, "n_components": 12, "weights": "gaussian"}),
+        ("tanh", {"n_hidden": 20, "n_components": 12, "layers": 2}),
+        ("square", {"n_hidden": 24, "n_components": 24}),
+        ("relu", {"n_hidden": 40, "n_components": 40}),
+    ],
+)
+def test_the_key_inverts_the_whole_map_at_once(activation, setting):
+    records = by_a_few_factors()
+    veil = Distortion(activation, random_state=1, **setting)
+    released = veil.fit_transform(records)
+    known = StolenKey(veil) | PopulationSample(records[:60]) | ColumnStatistics.of(records)
+    guess = StolenKeyAttack(600, random_state=0).guess(released, known)
+    assert r2(guess, records) > 0.999
+
+
+@pytest.mark.parametrize(
+    ("activation", "setting"),
+    [
+        ("tanh", {"n_components": 2}),
+        ("tanh", {"slope": 60.0}),
+        ("tanh", {"slope": 60.0, "n_hidden": 12, "n_components": 3, "layers": 2}),
+        ("double_logistic", {"slope": 20.0}),
+        ("sign", {"n_components": 1}),
+        (np.floor, {"slope": 3.0, "sigma_q": 1.0}),
+    ],
+)
+def test_a_key_holder_does_no_worse_than_the_mean(activation, setting):
+    records = by_a_few_factors()
+    veil = Distortion(activation, weights="gaussian", random_state=1, **setting)
+    released = veil.fit_transform(records)
+    known = StolenKey(veil) | PopulationSample(records[:60]) | ColumnStatistics.of(records)
+    guess = StolenKeyAttack(600, random_state=0).guess(released, known)
+    column = 1 - np.square(guess - records).mean(axis=0) / records.var(axis=0)
+    assert column.min() > -0.1  # chance: the mean is left on the word of twenty records
+    assert column.mean() > 0
+
+
+def test_a_projection_of_a_curved_table_is_more_than_its_best_linear_estimate():
+    angle = np.random.default_rng(9).random(900) * 5
+    columns = [np.sin(angle), np.cos(angle), np.sin(2 * angle), np.cos(3 * angle), angle]
+    records = np.column_stack(columns)
+    veil = RandomProjection(2, random_state=2)
+    released = veil.fit_transform(records)
+    sample = records[:150]
+    guess = StolenKeyAttack(random_state=0).guess(
+        released, StolenKey(veil) | PopulationSample(sample)
+    )
+    linear = veil.undo(released, sample=sample)
+    assert r2(guess, records) > r2(linear, records) + 0.1
 
 
 class Doubled:

@@ -9,6 +9,7 @@ from isinglass.auditing.result import (
     PARTLY,
     RECOVERED,
     RESISTED,
+    AttackerResult,
     AttackResult,
     ColumnResult,
     Detection,
@@ -48,6 +49,7 @@ def columns(success: float, names: tuple[str, ...], baseline: float = 0.35):
             baseline=baseline,
             error=0.2 * (1 - success) + 0.001 * i,
             r2=success - 0.1,
+            gain=min(1.0, max(0.0, success + 0.2 * (i / max(1, n - 1) - 0.5) - baseline) / 0.65),
         )
         for i, name in enumerate(names)
     )
@@ -94,9 +96,25 @@ def usual(verdict: str = RECOVERED, n_columns: int = 29) -> Findings:
         linkage=Linkage(
             average=214.3, worst_1pct=2, expected=231.7, linked=0.083, n_public=100_000,
             worst_records=((ROW, 1), (17, 1), (4021, 2), (77_011, 2)),
+            reidentification=0.21, reidentification_high=0.23, reidentification_max=1.0,
+            n_records=9604,
             by_dimension=tuple((d, 40_000 / d**1.6, 9_000 / d**2.4) for d in (1, 2, 4, 8, 16, 29)),
         ),
         verdict=verdict,
+        attackers=tuple(
+            AttackerResult(name, f"what {name} holds", found, gain, gain - 0.02, gain + 0.02,
+                           r2=gain, linked=linked, strongest="known_input")
+            for name, found, gain, linked in (
+                ("outsider", RESISTED, 0.03, None), ("acquainted", PARTLY, 0.4, 0.02),
+                ("insider", verdict, 0.95, 0.083), ("key_holder", RECOVERED, 1.0, 0.083),
+            )
+        ),
+        recognition=Linkage(
+            average=500, worst_1pct=20, expected=None, linked=0.02, n_public=100_000,
+            reidentification=0.06, reidentification_high=0.07, reidentification_max=1.0,
+            n_records=1000,
+        ),
+        unique=0.25,
         notes=("The bounds were learned from the table.", f"row {ROW} lies far out on its own"),
         assumptions=(
             "The method and all its public parameters are known.",

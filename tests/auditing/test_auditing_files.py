@@ -11,13 +11,13 @@ import pytest
 
 import isinglass as ig
 from isinglass.auditing import files
-from isinglass.auditing.align import Loaded, as_numbers, match
+from isinglass.auditing.align import Loaded, as_kept, match
 from isinglass.auditing.files import TOGETHER, audit_files
 from isinglass.auditing.made_from import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import RESISTED, Detection, Findings, Linkage, Privacy
-from isinglass.errors import AuditError, TableError
+from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(5)
@@ -72,7 +72,7 @@ def test_a_release_of_ours_says_itself_what_is_what(table, tmp_path, given):
     report = audit_files(table, tmp_path / "r.parquet")
     np.testing.assert_array_equal(given["table"], X[:, :3])
     np.testing.assert_array_equal(given["released"], ig.Release.read(written.release).to_numpy())
-    np.testing.assert_array_equal(given["kept"], X[:, 3:])
+    np.testing.assert_array_equal(given["kept"].values, X[:, 3:])
     assert given["column_names"] == ["a", "b", "c"]
     assert given["rows_correspond"] is True
     public = given["parameters"]
@@ -121,7 +121,7 @@ def test_foreign_releases_of_every_kind_are_taken_by_order(kind, tmp_path, given
     np.testing.assert_allclose(given["released"], made[["u", "v"]].to_numpy())
     assert given["rows_correspond"] is None  # nobody said so
     assert given["parameters"] is None
-    assert given["kept"].shape == (len(X), 1)  # text is read along, as codes
+    assert given["kept"].values.shape == (len(X), 1)  # text is read along, as codes
 
 
 def test_other_numbers_of_rows_do_not_match_by_order(table, tmp_path, given):
@@ -187,14 +187,14 @@ def test_a_shuffled_release_is_put_in_order_by_its_key_only(table, tmp_path, giv
     audit_files(table, written.release, perturbation=veil, key=facts)
     assert (given["rows_correspond"], given["order_known"]) == (True, True)
     np.testing.assert_array_equal(given["released"], veil.transform_rows(X[:, :3], 0))
-    np.testing.assert_array_equal(given["kept"], X[:, 3:])
+    np.testing.assert_array_equal(given["kept"].values, X[:, 3:])
     assert given["perturbation"] is veil
 
 
-def test_condensed_records_belong_to_no_row(table, tmp_path, given):
+def test_that_condensed_records_belong_to_no_row_is_a_claim(table, tmp_path, given):
     release(FRAME, tmp_path / "r.parquet", ig.Condensation(k=10))
     audit_files(table, tmp_path / "r.parquet")
-    assert (given["rows_correspond"], given["order_known"]) == (False, True)
+    assert (given["rows_correspond"], given["order_known"]) == (None, True)
 
 
 def test_columns_are_named_by_noise_by_bounds_and_by_the_key(table, tmp_path, given):
@@ -296,7 +296,9 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
     seen = pq.read_table(first.release)
     expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2")])
     np.testing.assert_array_equal(given["other_releases"][0], expected)
-    np.testing.assert_array_equal(given["kept"], X[:, 3:])  # it left unchanged with the first
+    np.testing.assert_array_equal(
+        given["kept"].values, X[:, 3:]
+    )  # it left unchanged with the first
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [True]
     report = audit_files(
         table, second.release, policy=policy, other_releases=[first.release], earlier=2
@@ -388,7 +390,9 @@ def test_the_worst_records_have_the_numbers_of_the_table(by, tmp_path, given, mo
 
 def test_kept_columns_become_numbers_of_some_kind():
     def numbers(values, kind=None):
-        return as_numbers(pa.chunked_array([pa.array(values, kind)]))
+        column = pa.chunked_array([pa.array(values, kind)])
+        found = as_kept(column, column)
+        return None if found is None else found.released
 
     np.testing.assert_array_equal(numbers(["b", "a", None, "b"]), [2, 1, 0, 2])
     np.testing.assert_array_equal(numbers([1.0, None, 3.0]), [1, 2, 3])
@@ -396,6 +400,15 @@ def test_kept_columns_become_numbers_of_some_kind():
     np.testing.assert_array_equal(numbers([5, 7], pa.date32()), [5, 7])
     np.testing.assert_array_equal(numbers([5, 7], pa.timestamp("s")), [5, 7])
     assert numbers([{"u": 1}]) is None
+
+
+def test_categories_have_the_same_codes_in_table_and_release():
+    released, own = (pa.chunked_array([pa.array(v)]) for v in (["b", "c"], ["a", "c", "b"]))
+    found = as_kept(released, own)
+    assert found is not None
+    assert found.is_category
+    np.testing.assert_array_equal(found.released, [1, 2])
+    np.testing.assert_array_equal(found.own, [0, 2, 1])
 
 
 def test_a_file_larger_than_memory_is_refused_unread(table, tmp_path, given, monkeypatch):
@@ -407,11 +420,11 @@ def test_a_file_larger_than_memory_is_refused_unread(table, tmp_path, given, mon
         audit_files(table, tmp_path / "r.parquet")
 
 
-def test_a_file_that_only_looks_like_ours_is_treated_as_foreign(table, tmp_path, given):
+def test_a_file_that_says_it_is_ours_and_says_nonsense_is_refused(table, tmp_path, given):
     made = pa.table({"u": X[:, 0]}).replace_schema_metadata({"isinglass": json.dumps([1])})
     pq.write_table(made, tmp_path / "r.parquet")
-    audit_files(table, tmp_path / "r.parquet")
-    assert given["rows_correspond"] is None
+    with pytest.raises(ReleaseError, match="cannot be read here"):
+        audit_files(table, tmp_path / "r.parquet")
 
 
 def test_text_that_says_it_all_is_read(tmp_path):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.policy import QUANTILES, Policy, gain_of
+from isinglass.auditing.policy import Policy, gain_of
+from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.result import (
     RESISTED,
+    AttackerResult,
     AttackResult,
     Detection,
     Findings,
@@ -175,7 +177,7 @@ def test_attackers_with_the_key_count_only_where_they_are_named():
     thief = attack("stolen_key", 1.0, 0.1, with_key=True)
     found = findings(attack(), thief)
     assert failing(Policy(maximum_gain=0.2), found) == []
-    lacking = SkippedAttack("stolen_key", "there is no key", applicable=True)
+    lacking = SkippedAttack("stolen_key", "no key", applicable=True, attacker="key_holder")
     assert failing(Policy(maximum_gain=0.2), findings(skipped=[lacking])) == []
     named = Policy(maximum_gain=0.2, maximum={"stolen_key": 0.5})
     assert [line.split()[0] for line in failing(named, found)] == ["stolen_key"]
@@ -248,9 +250,50 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
 def test_the_strict_policy_ships_and_demands_every_kind():
     strict = Policy.strict()
     leak = attack(high=0.9, worst_gain=0.9, outliers=0.9, outliers_baseline=0.1)
-    lines = strict.check(replace(findings(leak, low=0.1, promise="unknown"), verbatim=0.5))
-    assert [line.met for line in lines] == [False] * 7
+    found = replace(findings(leak, low=0.1, promise="unknown"), verbatim=0.5, unique=0.2)
+    assert [line.met for line in strict.check(found)] == [False] * 9
     assert strict.maximum_gain == 0.1
+    assert (strict.maximum_reidentification, strict.risk_attacker) == (0.09, "acquainted")
+    assert strict.minimum_level == 12
+
+
+def test_a_demand_that_names_no_attacker_means_the_insider():
+    insider = attack(high=0.9, gain_high=0.9, attacker="insider")
+    acquainted = attack("known_input", high=0.5, gain_high=0.5, attacker="acquainted")
+    outsider = attack("naive", 0.25, 0.2, gain_high=0.05, attacker="outsider")
+    found = findings(insider, acquainted, outsider)
+    assert len(failing(Policy(maximum_gain=0.1), found)) == 2
+    assert len(failing(Policy.parse('[attacks]\nattacker = "acquainted"\nmaximum_gain = 0.1'),
+                       found)) == 1  # fmt: skip
+    assert failing(Policy(maximum_gain=0.1, attacker="outsider"), found) == []
+
+
+def test_what_somebody_could_have_run_and_nobody_did_fails_his_demand():
+    skipped = SkippedAttack("known_input", "no pairs", applicable=True, attacker="acquainted")
+    found = findings(attack(gain_high=0.0, high=0.2, attacker="outsider"), skipped=[skipped])
+    assert failing(Policy(maximum_gain=0.1, attacker="outsider"), found) == []
+    assert failing(Policy(maximum_gain=0.1), found) == [
+        "known_input is run: it was skipped: no pairs"
+    ]
+    named = AttackerResult("acquainted", "", RESISTED, 0.0, 0.0, 0.05)
+    found = replace(found, attackers=(named, replace(named, name="outsider")))
+    assert failing(Policy(attackers={"outsider": 0.1}, attacker="outsider"), found) == []
+    (line,) = failing(Policy(attackers={"acquainted": 0.1}, attacker="outsider"), found)
+    assert "known_input was not run" in line
+
+
+def test_re_identification_is_compared_at_its_upper_limit_and_never_passes_unmeasured():
+    policy = Policy(maximum_reidentification=0.09)
+    about = {"expected": None, "linked": 0.0, "n_public": 100}
+    link = Linkage(20, 12, **about, reidentification=0.07, reidentification_high=0.1)
+    assert failing(policy, findings())[0].endswith("not measured")
+    assert failing(policy, replace(findings(), recognition=link))
+    lower = replace(link, reidentification_high=0.08)
+    assert failing(policy, replace(findings(), recognition=lower)) == []
+    # The public table is the insider's; the demand is about somebody acquainted.
+    assert failing(policy, replace(findings(), recognition=lower, linkage=link)) == []
+    stricter = replace(policy, risk_attacker="insider")
+    assert failing(stricter, replace(findings(), recognition=lower, linkage=link))
 
 
 def test_a_mean_hides_no_column_no_outlier_and_no_copied_record():

@@ -297,7 +297,8 @@ def test_few_pairs_may_be_assumed():
     found = ig.audit(TABLE, released, most_pairs=0, rows_correspond=True, random_state=0).findings
     assert all(a.n_pairs is None for a in found.attacks)
     assert any("nobody knows more than 0 pairs" in a for a in found.assumptions)
-    assert [s for s in found.skipped if s.name == "known_input" and not s.applicable]
+    # Somebody may know pairs all the same: what was assumed away is no comfort.
+    assert [s for s in found.skipped if s.name == "known_input" and s.applicable]
 
 
 def test_condensation_is_scored_by_nearest_record():
@@ -363,14 +364,25 @@ def test_the_promise_names_the_attackers(noise_report):
 def test_contract_of_the_json(noise_report):
     document = noise_report.to_contract()
     assert list(document) == [
-        "rows", "columns", "detection", "attacks", "privacy", "linkage", "verdict",
+        "rows", "columns", "detection", "attacks", "privacy", "linkage", "verdict", "attackers",
+        "risks",
     ]  # fmt: skip
     assert list(document["detection"]) == ["rate", "low", "high", "n_outliers"]
     assert list(document["attacks"][0]) == [
         "name", "knowledge", "success", "low", "high", "baseline", "control", "worst_column",
+        "gain",
     ]  # fmt: skip
     assert list(document["privacy"]) == ["minimum", "average"]
     assert list(document["linkage"]) == ["average", "worst_1pct"]
+    assert [a["name"] for a in document["attackers"]] == ["outsider", "acquainted", "insider"]
+    assert list(document["attackers"][0]) == [
+        "name", "assumes", "verdict", "gain", "low", "high", "r2", "linked", "membership",
+        "strongest",
+    ]  # fmt: skip
+    assert list(document["risks"]) == [
+        "singling_out", "linkability", "inference", "reidentification_mean",
+        "reidentification_max",
+    ]  # fmt: skip
 
 
 # Leaks that hide behind something.
@@ -442,3 +454,36 @@ def test_scales_an_attacker_computed_do_not_print():
     said = public_parameters(ig.AdaptiveNoise(k=3, random_state=1).fit(TABLE[:60]))
     assert "sigmas" in said.parameters
     assert "sigmas" not in repr(said)
+
+
+def test_rows_in_order_are_smoothed_and_a_secret_order_stops_it():
+    time = np.arange(900)[:, np.newaxis]
+    rng = np.random.default_rng(0)
+    waves = np.sin(time * rng.uniform(0.01, 0.1, 2)) @ rng.normal(size=(2, 5))
+    veil = ig.AdditiveNoise(scale=3.0, random_state=1)
+    released = veil.fit_transform(waves)
+    settings = {"attacks": ["row_order"], "n_trials": 1, "random_state": 0}
+
+    def gain(table, release, **more):
+        found = ig.audit(table, release, perturbation=veil, **settings, **more).findings
+        return max((a.gain for a in found.attacks), default=None)
+
+    assert gain(waves, released) > 0.8
+    assert gain(waves, released, order_known=False) is None
+    mixed = rng.permutation(900)
+    shuffled = veil.fit_transform(waves[mixed])
+    assert gain(waves[mixed], shuffled, most_pairs=0) < 0.4  # as columns that go together allow
+
+
+def test_a_kept_column_predicts_the_others():
+    rng = np.random.default_rng(1)
+    city = rng.integers(0, 10, 900)
+    table = rng.normal(size=(10, 5))[city] + 0.2 * rng.normal(size=(900, 5))
+    veil = ig.AdditiveNoise(scale=5.0, random_state=1)
+    released = veil.fit_transform(table)
+    settings = {"attacks": ["kept_columns"], "n_trials": 1, "random_state": 0}
+    kept = ig.audit(table, released, perturbation=veil, kept=city[:, None], **settings).findings
+    assert max(a.gain for a in kept.attacks) > 0.8
+    other = rng.permutation(city)[:, None]
+    apart = ig.audit(table, released, perturbation=veil, kept=other, **settings).findings
+    assert max(a.gain for a in apart.attacks) < 0.1

@@ -295,5 +295,9 @@ def test_a_users_budget_is_below_the_tables(run):
     again = (*AGAIN, "--fresh")  # under the contract's own terms
     refused(run(*again, "--user-budget", "0.2"), 2, "contract")
     refused(run(*again, "--user", "ann"), 1, "user")
+    refused(run(*again, "--user", "bob"), 2, "`isinglass ledger admit`")
+    admit = ("ledger", "admit", "ledger.db", "bob", "--reason", "asked")
+    assert run(*admit)[0] == 0
     assert run(*again, "--user", "bob")[0] == 0
-    refused(run(*again, "--user", "cy"), 1, "table")  # 0.2 of 0.25 is spent here by the others
+    refused(run(*again), 1, "the curator's part")  # 0.2 of 0.25 is theirs
+    refused(run("ledger", "admit", "ledger.db", "cy", "--reason", "asked"), 2, "share must be")

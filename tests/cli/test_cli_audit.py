@@ -176,11 +176,20 @@ def test_the_json_is_the_contract_and_nothing_else(run, folder):
                 "baseline": 0.2,
                 "control": 0.21,
                 "worst_column": "speed",
+                "gain": 0.25,
             }
         ],
         "privacy": {"minimum": 0.1, "average": 0.2},
         "linkage": {"average": 7.0, "worst_1pct": 2.0},
         "verdict": "partly recovered",
+        "attackers": [],
+        "risks": {
+            "singling_out": 0.1,
+            "linkability": 0.0,
+            "inference": 0.25,
+            "reidentification_mean": 0.0,
+            "reidentification_max": 0.0,
+        },
     }
     written = json.loads((folder / "o.json").read_text())
     assert written["edition"] == "public"
@@ -212,7 +221,7 @@ def test_a_policy_that_is_not_met_is_exit_1_with_its_lines(run, folder):
     assert (folder / "o.html").exists()  # it says why
     result = run(*command, "strict")
     assert result.returncode == 1
-    assert "policy: randomization level at least 5" in result.stderr
+    assert "policy: randomization level at least 12" in result.stderr
 
 
 def test_bad_input_is_one_sentence_and_exit_2(run, folder):

@@ -47,7 +47,7 @@ def test_ledger_verify_exits_1_on_an_edited_row(run):
     assert err == "isinglass: entry 2 was edited\n"
     found = json.loads(run("ledger", "verify", "ledger.db", "--json")[1])
     assert found["problems"] == ["entry 2 was edited"]
-    assert run("ledger", "verify", "ledger.db", "--accept")[0] == 1
+    assert run("ledger", "verify", "ledger.db", "--accept", "--reason", "lost")[0] == 1
 
 
 AMEND = ("ledger", "amend", "ledger.db", "--reason")
@@ -101,11 +101,19 @@ def test_accept_notes_the_head_anew(run):
     refused(run(*AGAIN), 2, "isinglass ledger verify", "--accept")
     assert run("ledger", "verify", "ledger.db")[0] == 1
     other = f"1{head[head.index(':') :]}"  # a head that the chain does not hold
-    assert run("ledger", "verify", "ledger.db", "--accept", "--head", other)[0] == 1
+    accept = ("ledger", "verify", "ledger.db", "--accept", "--reason", "the disk was lost")
+    refused(run(*accept[:-2]), 2, "--accept and --reason go together")
+    refused(run("ledger", "verify", "ledger.db", "--reason", "none"), 2, "--accept and --reason")
+    assert run(*accept, "--head", other)[0] == 1
     assert not note.exists()
-    assert run("ledger", "verify", "ledger.db", "--accept", "--head", head)[0] == 0
+    assert run(*accept, "--head", head)[0] == 0
     assert run("ledger", "verify", "ledger.db")[0] == 0
-    assert run(*AGAIN)[0] == 0
+    assert "the disk was lost" in run("ledger", "show", "ledger.db")[1]
+    assert run(*AGAIN)[0] == 0  # stored, and free
+    refused(run(*AGAIN, "--fresh"), 1, "the curator's part of the budget of 0 a place")
+    assert run(*AMEND, "what the lost disk may spend", "--budget", "0.5")[0] == 0
+    asked = json.loads(run(*AGAIN, "--fresh", "--json")[1])
+    assert asked["guarantee"]["cap"] == 0.5
 
 
 def test_a_backup_is_a_whole_ledger(run):

@@ -54,7 +54,7 @@ def main() -> None:
             about = {"user": "ann", "key": key, "fresh": fresh, "asked": asked}
             os.write(note, json.dumps({"before": about}).encode() + b"\n")
             try:
-                found = ledger.answer(_queries(asked), _draw, user="ann", key=key, fresh=fresh)
+                found = ledger.answer(_queries(asked), _draw, key=key, fresh=fresh)
             except BudgetError:
                 about["refused"] = True
             except CuratorError:
@@ -184,9 +184,7 @@ class Askers:
 
 
 def _again(ledger: Ledger, about: dict[str, Any], draw: Any) -> list[Any]:
-    return ledger.answer(
-        _queries(about["asked"]), draw, user="ann", key=about["key"], fresh=about["fresh"]
-    )
+    return ledger.answer(_queries(about["asked"]), draw, key=about["key"], fresh=about["fresh"])
 
 
 def _spent_covers_answers(entries: list[tuple[Any, ...]], after: list[dict[str, Any]]) -> None:
@@ -243,7 +241,7 @@ def race(where: str, barrier: Barrier, places: int, number: int, out: Path) -> N
                 barrier.wait(timeout=300)
             with contextlib.suppress(BudgetError):
                 asked = [query(3.0 * i, 3, r=RADIUS)]
-                ledger.answer(asked, yes, user=f"user {number}", fresh=True)
+                ledger.answer(asked, yes, fresh=True)
                 won.append(i)
     out.write_text(json.dumps(won))
 

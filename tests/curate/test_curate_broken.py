@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from isinglass.chance import Coin
-from isinglass.curate.compiler import Compiled, compile_mechanism
+from isinglass.curate.compiler import BothHeads, Compiled, compile_mechanism
 from isinglass.curate.falsify import falsify
 from isinglass.curate.mechanism import (
     Mechanism,
@@ -19,7 +19,6 @@ from isinglass.curate.mechanism import (
     bounded_mechanism,
     dp_mechanism,
 )
-from isinglass.curate.questions import presence_distance, sensitive_distance
 
 
 class OneMore(Sparse):
@@ -117,11 +116,8 @@ class Forgets(Present):
 class TooKeen(Compiled):
     """A compiled question whose gain is too large."""
 
-    def distance(self, *counts):
-        own, near = counts
-        gain = sensitive_distance(own, near, self.beta, self.k)
-        gain -= presence_distance(own, near, self.beta)
-        return 2 * self.given.multiple(*counts) + 5 * gain
+    def gain(self, own, near):
+        return 5 * super().gain(own, near)
 
 
 class Optimist(Mechanism):
@@ -148,7 +144,9 @@ BROKEN = [
     (
         replace(
             compile_mechanism(dp_mechanism(3, 1.0, "0.5")),
-            question=TooKeen(dp_mechanism(3, 1.0, "0.5"), 1),
+            question=TooKeen(dp_mechanism(3, 1.0, "0.5"), 20, 1),
+            cap=89 * 21,
+            coin=BothHeads(dp_mechanism(3, 1.0, "0.5").coin, Coin(Fraction(1, 4), most=20)),
         ),
         TOO_MUCH,
     ),

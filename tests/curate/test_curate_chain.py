@@ -22,7 +22,6 @@ from tests.curate.ledgers import (
     by_hand,
     files,
     never,
-    no,
     opened,
     query,
     rows,
@@ -42,8 +41,7 @@ def _filled(where: str) -> None:
     """Entries of every kind: 1 contract, 2 everywhere, 3-4 keyed answers, 5 amend, 6 version, 7."""
     with opened(where) as ledger:
         ledger.charge_everywhere(1, "a private choice of r")
-        ledger.answer([query(0.0, 2), query(9.0, 3)], lambda asked: [True, False], user="ann",
-                      key="k")  # fmt: skip
+        ledger.answer([query(0.0, 2), query(9.0, 3)], lambda asked: [True, False], key="k")
         ledger.amend(cap=20, reason="agreed")
         ledger.sign(dataclasses.replace(TERMS, cap=20), LINE, OTHER, new_version="changed")
         ledger.answer([query(0.0, 2)], yes)
@@ -177,7 +175,7 @@ def test_a_stored_answer_that_was_edited_is_not_given_out(where):
 
 def test_problems_name_numbers_only(where):
     with opened(where) as ledger:
-        ledger.answer([query(123.25, 7)], yes, user="ann", key="secret-key")
+        ledger.answer([query(123.25, 7)], yes, key="secret-key")
     by_hand(where, "UPDATE entries SET micro = 3 WHERE seq = 2")
     assert _problems(where) == ["entry 2 was edited"]
     assert repr(Entry(2, "", "answer", "ann", "secret-key", *[None] * 10)) == (
@@ -259,7 +257,7 @@ def test_an_old_copy_put_back_is_refused(tmp_path):
         with pytest.raises(LedgerError, match="as it was noted"):
             ledger.amend(cap=20, reason="why not")
         with pytest.raises(LedgerError, match="is not accepted: the ledger ends at entry 2"):
-            ledger.accept()
+            ledger.accept(reason="put back")
     # Where the note is gone too, a head that was kept elsewhere still tells.
     (note,) = Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head")
     note.unlink()
@@ -279,7 +277,10 @@ def test_a_note_that_is_gone_or_damaged_is_refused_until_it_is_accepted(where, s
         note.unlink()
     elif state == "another's":
         other = Note(note, SECRET)
-        other.renew(Head(2, bytes(32)))
+        other.hold()
+        other.clear()
+        other.write(Head(2, bytes(32)))
+        other.close()
     else:
         note.write_bytes({"damaged": bytes(len(whole)), "empty": b"", "cut": whole[:40]}[state])
     told = "no head of" if state == "missing" else "is damaged, or another ledger's note"
@@ -291,14 +292,18 @@ def test_a_note_that_is_gone_or_damaged_is_refused_until_it_is_accepted(where, s
         assert told in problem
         with pytest.raises(LedgerError, match=told):
             ledger.sign(TERMS, LINE, TABLE)
-        assert ledger.accept() == head
+        with pytest.raises(ValueError, match="reason must be given"):
+            ledger.accept()
+        assert ledger.head() == head
+        assert ledger.accept(reason="lost").startswith("3:")
         assert ledger.verify().whole
     assert stat.S_IMODE(note.stat().st_mode) == 0o600
     with opened(where) as ledger:
+        ledger.amend(cap=20, reason="agreed")
         ledger.answer([query(9.0)], yes)
         assert ledger.accept() == ledger.head()  # nothing to accept changes nothing
-    by_hand(where, "DELETE FROM entries WHERE seq = 3")
-    with pytest.raises(LedgerError, match="does not hold entry 3 as it was noted"):
+    by_hand(where, "DELETE FROM entries WHERE seq = 5")
+    with pytest.raises(LedgerError, match="does not hold entry 5 as it was noted"):
         Ledger(where)
 
 
@@ -310,18 +315,22 @@ def test_a_damaged_ledger_is_not_accepted(where):
     by_hand(where, "UPDATE entries SET micro = 0 WHERE seq = 2")
     edited = pytest.raises(LedgerError, match="is not accepted: entry 2 was edited")
     with Ledger(where, check=False) as ledger, edited:
-        ledger.accept()
+        ledger.accept(reason="lost")
     assert not note.exists()
 
 
-def test_a_ledger_killed_before_its_first_note_is_taken_up(where):
-    opened(where).close()
-    (note,) = Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head")
-    note.unlink()  # as if it had never been written: one entry, which spends nothing
+def test_a_ledger_killed_before_its_first_note_is_taken_up(where, monkeypatch):
+    with Ledger(where) as ledger:
+        real = Note.write
+        monkeypatch.setattr(Note, "write", lambda note, head: 1 / 0)  # once it is committed
+        with pytest.raises(ZeroDivisionError):
+            ledger.sign(TERMS, LINE, TABLE)
+        monkeypatch.setattr(Note, "write", real)
+        assert [head.seq for head in ledger._keeper.note.heads()] == [0]
     assert _problems(where) == []
     with opened(where) as ledger:
-        assert note.exists()
         ledger.answer([query(0.0)], yes)
+        assert [head.seq for head in ledger._keeper.note.heads()] == [1, 2]
 
 
 def test_a_cut_tail_is_refused(where):
@@ -338,8 +347,10 @@ def test_a_tail_replaced_by_another_is_found(where):
     by_hand(where, "DELETE FROM entries WHERE seq = 2")
     for note in Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head"):
         note.unlink()
-    with opened(where) as ledger:  # one entry is no more than a first use leaves
-        ledger.answer([query(0.0)], no)
+    with pytest.raises(LedgerError, match="no head of"):
+        opened(where)
+    with Ledger(where, check=False) as ledger:
+        ledger.accept(reason="lost")
         assert ledger.verify(head=noted).problems == [
             "entry 2 is not the one that was noted as head"
         ]

@@ -10,7 +10,6 @@ import pytest
 
 from isinglass.chance import Coin
 from isinglass.curate.compiler import compile_mechanism
-from isinglass.curate.falsify import falsify
 from isinglass.curate.mechanism import (
     Mechanism,
     Present,
@@ -66,14 +65,6 @@ def test_its_guarantee_is_sensitive_and_its_worst_case_bounds_the_real_one():
     assert max(losses) == losses[0] <= promise.worst_case
 
 
-def test_its_cap_leaves_no_error_to_speak_of_and_counting_stops_in_time():
-    compiled = compile_mechanism(dp_mechanism(3, 1.0, "0.05"))
-    assert compiled.cap == 4 * 444
-    assert compiled.coin.probability(compiled.cap) < 2**-64
-    assert compiled.coin.unit == Fraction(1, 40)
-    assert compiled.coin.base == Fraction(1, 20)
-
-
 def test_it_is_charged_where_the_given_one_is():
     class Everywhere(Present):
         def __post_init__(self):
@@ -83,15 +74,6 @@ def test_it_is_charged_where_the_given_one_is():
     near, far = Present(5, 2.0), Everywhere(5, 2.0)
     assert compile_mechanism(bounded_mechanism(near, 1)).question.influence == 2.0
     assert compile_mechanism(bounded_mechanism(far, 1)).question.influence == math.inf
-
-
-@pytest.mark.parametrize("e", ["0.025", "1"])
-def test_its_question_keeps_its_promise_as_any_other_at_four_times_the_epsilon(e):
-    """Which is how a curator would ask it."""
-    question = compile_mechanism(dp_mechanism(3, 1.0, 1), k=1).question
-    found = falsify(bounded_mechanism(question, e), [1, 2, 3, 4], most=3)
-    assert found.holds
-    assert found.allowed == 4 * float(e)
 
 
 class Never(Mechanism):
@@ -114,16 +96,15 @@ DP = dp_mechanism(5, 1.0, "0.1")
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (sensitive_mechanism(5, 1.0, "0.1"), "must be differentially private with distances"),
+        (sensitive_mechanism(5, 1.0, "0.1"), "must be differentially private, got sensitive"),
         (sparse_mechanism(5, 1.0, "0.1"), "must answer whether a record is present .*'sparse'"),
-        (Never(**vars(DP)), "must not err so often .* up to 0.55 never do, got 1"),
-        (replace(DP, coin=Coin(Fraction(1, 10), most=444)), "must not err so often"),
+        (Never(**vars(DP)), "must err with the chance of its coin"),
+        (
+            replace(DP, coin=Coin(Fraction(1, 10), most=444)),
+            "must not err so often .* up to 0.55 never do, got 0.9",
+        ),
         (bounded_mechanism(Steep(5, 1.0), "0.1"), "must be differentially private at its own"),
         (replace(DP, micro=50_000), "must be differentially private at its own price 0.05"),
-        (
-            replace(DP, coin=Coin(Fraction(1, 20), Fraction(1, 10), most=444)),
-            "must err with chance exp",
-        ),
     ],
 )
 def test_an_invalid_mechanism_is_refused_with_the_reason(given, reason):

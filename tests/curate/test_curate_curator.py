@@ -143,16 +143,16 @@ def test_a_key_returns_the_answers_of_its_first_use(path):
             one.ask([9.0] * 3, epsilon=0.1, key="monday")
 
 
-def test_users_share_the_tables_budget_and_have_one_of_their_own(path):
+def test_users_have_parts_of_the_tables_budget(path):
     with curator(TABLE, path, user_budget=0.5) as one:
+        one.ledger.admit("ada", reason="asked")
         one.ask(RECORD, epsilon=0.4, user="ada")
         with pytest.raises(BudgetError) as caught:
             one.ask(RECORD, epsilon=0.2, user="ada")
         assert caught.value.left == 100_000
-        one.ask(RECORD, epsilon=0.4, user="ben", fresh=True)
-        with pytest.raises(BudgetError) as caught:
-            one.ask(RECORD, epsilon=0.3, user="cy")
-        assert caught.value.left == 200_000
+        one.ask(RECORD, epsilon=0.4, fresh=True)
+        with pytest.raises(LedgerError, match="has no share"):
+            one.ask(RECORD, epsilon=0.1, user="cy")
 
 
 def test_a_record_in_raw_units_is_asked_at_its_place(tmp_path):

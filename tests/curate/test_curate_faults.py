@@ -21,15 +21,26 @@ from isinglass.curate.database import connect
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
+MORE = pytest.mark.matrix
 
+
+def test_kills_leave_every_answer_paid_for(tmp_path):
+    _kill(str(tmp_path / "ledger.db"), tmp_path, n=5, kills=8)
+
+
+@MORE
 def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
-    # Twenty on each database; `make soak` kills more often.
+    # On each database; `make soak` kills more often.
+    _kill(where, tmp_path, n=8, kills=20)
+
+
+def _kill(where, tmp_path, n, kills):
     (tmp_path / "logs").mkdir()
-    askers = Askers(where, tmp_path / "logs", seed=1)
+    askers = Askers(where, tmp_path / "logs", seed=1, n=n)
     try:
         askers.wait(50)
-        for kill in range(20):
-            askers.kill_one(replace=kill < 12, wait=0.1)
+        for kill in range(kills):
+            askers.kill_one(replace=kill < kills - n, wait=0.1)
             askers.check()
     finally:
         askers.stop()
@@ -38,12 +49,12 @@ def test_twenty_kills_leave_every_answer_paid_for(where, tmp_path):
     assert counts["received"] >= 50
 
 
-def test_eight_processes_race_for_what_is_left_and_one_wins(where, tmp_path):
-    places = 1000
+@pytest.mark.parametrize(("n", "places"), [(4, 300), pytest.param(8, 1000, marks=MORE)])
+def test_processes_race_for_what_is_left_and_one_wins(where, tmp_path, n, places):
     with opened(where, ASKED) as ledger:
         ledger.answer([query(3.0 * i, CAP - 3, r=RADIUS) for i in range(places)], yes)
     context = multiprocessing.get_context("spawn")
-    barrier, outs = context.Barrier(8), [tmp_path / f"{number}.json" for number in range(8)]
+    barrier, outs = context.Barrier(n), [tmp_path / f"{number}.json" for number in range(n)]
     processes = [
         context.Process(target=race, args=(where, barrier, places, number, out), daemon=True)
         for number, out in enumerate(outs)
@@ -53,7 +64,7 @@ def test_eight_processes_race_for_what_is_left_and_one_wins(where, tmp_path):
     try:
         for process in processes:
             process.join(timeout=300)
-        assert [process.exitcode for process in processes] == [0] * 8
+        assert [process.exitcode for process in processes] == [0] * n
     finally:
         for process in processes:
             process.kill()
@@ -211,7 +222,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monk
             asked = [query(3.0 * at, 2, r=RADIUS), query(3.0 * at, 1, r=RADIUS)]
             try:
                 with _interrupting(at) as fired:
-                    found = one.answer(asked, yes, user="ann", key=str(at))
+                    found = one.answer(asked, yes, key=str(at))
                 heard += sum(answer.spent for answer in found)
             except KeyboardInterrupt:
                 interrupts += 1
@@ -220,14 +231,14 @@ def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monk
             assert not one._keeper.db._db.in_transaction, f"the lock is held: {fired}"
             # Whether it was paid for or not, the key tells one story from now on.
             try:
-                told = two.answer(asked, yes, user="ann", key=str(at))
+                told = two.answer(asked, yes, key=str(at))
             except CuratorError:  # the draw was interrupted: paid for, and without an answer
                 told = []
-            again = one.answer(asked, never, user="ann", key=str(at)) if told else []
+            again = one.answer(asked, never, key=str(at)) if told else []
             assert [(a.anomalous, a.spent) for a in again] == [(True, 0)] * len(told)
             heard += sum(answer.spent for answer in told)
             with pytest.raises(BudgetError):  # what was spent is counted
-                one.answer([query(3.0 * at, 18, r=RADIUS)], never, user="ann")
+                one.answer([query(3.0 * at, 18, r=RADIUS)], never)
     assert interrupts > 100
     with opened(where, terms) as ledger:
         assert ledger.verify().whole

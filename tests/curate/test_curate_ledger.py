@@ -46,7 +46,7 @@ def test_the_same_query_is_answered_from_the_ledger_for_nothing(where):
     with opened(where) as ledger:
         (first,) = ledger.answer([query(0.0, 3)], yes)
         (again,) = ledger.answer([query(0.0, 3)], never)
-        (minus_zero,) = ledger.answer([query(-0.0, 3)], never, user="somebody else")
+        (minus_zero,) = ledger.answer([query(-0.0, 3)], never)
     assert (first.anomalous, first.spent, first.left) == (True, 3, 7)
     assert again == minus_zero == dataclasses.replace(first, spent=0)
     assert rows(where, "count(*), sum(micro)") == [(2, 3)]
@@ -125,10 +125,10 @@ def test_two_who_share_a_ledger_object_keep_their_own_tables_apart(where):
 def test_a_key_returns_what_it_returned(where):
     with opened(where) as ledger:
         asked = [query(0.0, 2), query(9.0, 2), query(0.0, 2)]
-        first = ledger.answer(asked, lambda queries: [True, False], user="ann", key="k")
-        again = ledger.answer(asked, never, user="ann", key="k")
-        fresh = ledger.answer([query(0.0, 2)], no, user="ann", key="f", fresh=True)
-        fresh_again = ledger.answer([query(0.0, 2)], never, user="ann", key="f", fresh=True)
+        first = ledger.answer(asked, lambda queries: [True, False], key="k")
+        again = ledger.answer(asked, never, key="k")
+        fresh = ledger.answer([query(0.0, 2)], no, key="f", fresh=True)
+        fresh_again = ledger.answer([query(0.0, 2)], never, key="f", fresh=True)
     assert [a.anomalous for a in first] == [a.anomalous for a in again] == [True, False, True]
     assert [a.spent for a in first] == [2, 2, 0]
     assert [a.spent for a in again] == [0, 0, 0]
@@ -138,12 +138,13 @@ def test_a_key_returns_what_it_returned(where):
 
 def test_a_key_belongs_to_a_user_and_a_request(where):
     with opened(where) as ledger:
-        ledger.answer([query(0.0), query(9.0)], yes, user="ann", key="k")
+        ledger.answer([query(0.0), query(9.0)], yes, key="k")
         for other in ([query(0.0)], [query(9.0), query(0.0)], [query(0.0), query(8.0)]):
             with pytest.raises(LedgerError, match="another request"):
-                ledger.answer(other, never, user="ann", key="k")
+                ledger.answer(other, never, key="k")
         with pytest.raises(LedgerError, match="another request"):
-            ledger.answer([query(0.0), query(9.0)], never, user="ann", key="k", fresh=True)
+            ledger.answer([query(0.0), query(9.0)], never, key="k", fresh=True)
+        ledger.admit("bob", share=1, reason="asked")
         (bob,) = ledger.answer([query(5.0)], no, user="bob", key="k")
     assert bob.anomalous is False
     assert rows(where, "sum(micro)") == [(3,)]
@@ -205,19 +206,20 @@ def test_price_says_what_answer_charges_and_writes_nothing(where):
 
 def test_users_have_their_own_cap_below_the_table_s(where):
     with opened(where, dataclasses.replace(TERMS, user_cap=6)) as ledger:
-        ledger.answer([query(0.0, 6)], yes, user="ann")
+        ledger.admit("bob", share=4, reason="asked")
+        ledger.answer([query(0.0, 6)], yes)
         with pytest.raises(BudgetError):
-            ledger.answer([query(0.1, 1)], never, user="ann")
+            ledger.answer([query(0.1, 1)], never)
         with pytest.raises(BudgetError) as refused:
             ledger.answer([query(0.1, 5)], never, user="bob")
-        assert (refused.value.spent, refused.value.left) == (6, 4)  # who collude gain nothing
+        assert (refused.value.spent, refused.value.left) == (0, 4)  # who collude gain nothing
         assert ledger.answer([query(0.1, 4)], yes, user="bob")[0].left == 0
         assert ledger.verify().whole
 
 
 def test_a_charge_everywhere_counts_at_every_place(where):
     with opened(where) as ledger:
-        ledger.charge_everywhere(4, "a private choice of r", user="ann")
+        ledger.charge_everywhere(4, "a private choice of r")
         assert ledger.answer([query(1e6, 6)], yes)[0].left == 0
         with pytest.raises(BudgetError):
             ledger.answer([query(-1e6, 7)], never)
@@ -287,12 +289,12 @@ def test_a_failed_draw_is_paid_for_and_its_key_says_so(where):
 
     with opened(where) as ledger:
         with pytest.raises(CuratorError) as told:
-            ledger.answer([query(0.0, 3), query(5.0, 2)], fails, user="ann", key="k")
+            ledger.answer([query(0.0, 3), query(5.0, 2)], fails, key="k")
         assert "3.14" not in str(told.value)
         assert told.value.__cause__ is None
         assert told.value.__suppress_context__
         with pytest.raises(CuratorError, match="paid for but could not be computed"):
-            ledger.answer([query(0.0, 3), query(5.0, 2)], never, user="ann", key="k")
+            ledger.answer([query(0.0, 3), query(5.0, 2)], never, key="k")
         assert ledger.price([query(0.0, 3)])[0].left == 4  # spent, and nothing is stored
         (found,) = ledger.answer([query(0.0, 3)], yes)
         assert (found.spent, found.left) == (3, 4)
@@ -477,7 +479,7 @@ def _execute(where, statement):
 
 def test_a_summary_holds_no_record(where):
     with opened(where) as ledger:
-        ledger.answer([query(123.25, 3), query(77.5, 2)], yes, user="ann", key="k")
+        ledger.answer([query(123.25, 3), query(77.5, 2)], yes, key="k")
         found = ledger.summary()
     assert found["entries"] == {"answer": 2, "contract": 1}
     assert found["spent"] == 5e-6
@@ -764,28 +766,37 @@ def test_one_spend_at_a_time_adds_up_as_many_at_once_do():
 
 
 class Model:
-    """What the ledger must do, on whole numbers: 1 apart or less share a budget of 4."""
+    """What the ledger must do, on whole numbers: 1 apart or less share a budget.
+
+    It is 6 at first, of which bob has 2 for himself; he sees his own stored answers alone.
+    """
 
     def __init__(self):
-        self.cap, self.version, self.spends, self.store, self.keys = 4, 1, [], {}, {}
+        self.cap, self.version, self.spends, self.store, self.keys = 6, 1, [], {}, {}
 
     def ask(self, asked, bits, user, key, fresh):
         if key is not None and (user, key) in self.keys:
             request, answers = self.keys[user, key]
             return "another" if request != (asked, fresh) else [(a, 0) for a in answers]
-        known = {} if fresh else {q: self.store[self.version, q] for q in asked
-                                  if (self.version, q) in self.store}  # fmt: skip
-        spends, found = list(self.spends), []
+        whose, limit = (None, self.cap - 2) if user == "curator" else (user, 2)
+        known = {} if fresh else {q: self.store[whose, self.version, q] for q in asked
+                                  if (whose, self.version, q) in self.store}  # fmt: skip
+        spends, found, written = list(self.spends), [], set(asked if key else ())
         for x, micro in asked:
             cost = 0 if (x, micro) in known else micro
-            if cost and cost + sum(m for y, m in spends if abs(x - y) <= 1) > self.cap:
+            if (
+                cost
+                and cost + sum(m for u, y, m in spends if u == user and abs(x - y) <= 1) > limit
+            ):
                 return "refused"
             if cost:
                 known[x, micro] = next(bits)
-                spends.append((x, micro))
+                spends.append((user, x, micro))
+                written.add((x, micro))
             found.append((known[x, micro], cost))
         self.spends = spends
-        self.store.update({(self.version, q): a for q, a in known.items()})
+        for q in written:
+            self.store[None, self.version, q] = self.store[user, self.version, q] = known[q]
         if key is not None and asked:
             self.keys[user, key] = ((asked, fresh), [a for a, _ in found])
         return found
@@ -794,7 +805,7 @@ class Model:
 ASK = st.tuples(
     st.just("ask"),
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 2)), min_size=0, max_size=3),
-    st.sampled_from(["ann", "bob"]),
+    st.sampled_from(["curator", "bob"]),
     st.sampled_from([None, None, "a", "b"]),
     st.booleans(),
 )
@@ -805,10 +816,11 @@ STEPS = st.lists(
 
 
 def _runs_like_the_model(where, steps):
-    terms = dataclasses.replace(TERMS, cap=4)
+    terms = dataclasses.replace(TERMS, cap=6)
     model, table = Model(), 0
     bits_model, bits = itertools.cycle([True, False, False]), itertools.cycle([True, False, False])
     ledger = opened(where, terms, bytes([table]) * 32)
+    ledger.admit("bob", share=2, reason="agreed")
     try:
         for step in steps:
             if step[0] == "version":
@@ -843,7 +855,7 @@ def _runs_like_the_model(where, steps):
                     assert expected == "another"
         verified = ledger.verify()
         assert verified.whole
-        assert ledger.summary()["spent"] == sum(m for _, m in model.spends) / 1e6
+        assert ledger.summary()["spent"] == sum(m for _, _, m in model.spends) / 1e6
     finally:
         ledger.close()
 

@@ -26,7 +26,7 @@ from tests.curate.ledgers import (
 
 from isinglass.curate import store
 from isinglass.curate.database import SQLite
-from isinglass.curate.head import Head, Note
+from isinglass.curate.head import BEGUN, Head, Note
 from isinglass.curate.ledger import Ledger
 from isinglass.errors import LedgerError
 
@@ -96,8 +96,12 @@ def test_two_copies_used_at_the_same_moment_do_not_both_answer(copies, noted):
         told.append("refused")
 
     with opened(copies[0]) as one, opened(copies[1]) as two:
-        if not noted:  # as if killed before it was written: a contract alone spends nothing
-            the_note().unlink()
+        if not noted:  # as if killed after the contract was written, and before it was noted
+            begun = Note(the_note(), one._keeper.secret)
+            begun.hold()
+            begun.clear()
+            begun.write(BEGUN)
+            begun.close()
         first = threading.Thread(target=one.answer, args=([query(0.0)], slowly))
         second = threading.Thread(target=ask_the_copy)
         first.start()
@@ -203,7 +207,8 @@ def test_a_note_accepted_anew_is_followed_by_whoever_has_the_ledger_open(where):
         with pytest.raises(LedgerError, match="no head of"):
             one.answer([query(1.0)], never)
         with Ledger(where, check=False) as two:
-            two.accept()
+            two.accept(reason="deleted by hand")
+            two.amend(cap=20, reason="agreed")
         one.answer([query(1.0)], yes)
         heads = Note(the_note(), one._keeper.secret).heads()
         assert str(max(heads, key=lambda head: head.seq)) == one.head()
@@ -220,13 +225,14 @@ def test_a_copy_is_not_accepted_over_one_that_was_accepted_meanwhile(copies):
 
             def overtaken():
                 found = verify()
-                first.accept()
+                first.accept(reason="deleted by hand")
+                first.amend(cap=20, reason="agreed")
                 one.answer([query(9.0)], yes)
                 return found
 
             second.verify = overtaken
             with refused():
-                second.accept()
+                second.accept(reason="deleted by hand")
         assert one.answer([query(18.0)], yes)[0].spent == 1
 
 
@@ -278,7 +284,7 @@ def test_a_file_system_without_locks_is_told(where, monkeypatch):
 def test_accepting_a_ledger_just_made_notes_its_head(where):
     with opened(where) as ledger:
         the_note().unlink()
-        assert ledger.accept() == ledger.head()
+        assert ledger.accept(reason="deleted by hand") == ledger.head()
         (head,) = Note(the_note(), ledger._keeper.secret).heads()
         assert str(head) == ledger.head()
 
@@ -413,6 +419,6 @@ def test_a_note_that_cannot_be_kept_is_not_noted_unheld(tmp_path, monkeypatch):
         the_note().unlink()
         monkeypatch.setattr(os, "link", lambda source, target: None)
         monkeypatch.setattr(store, "PATIENCE", 0.05)
-        monkeypatch.setattr(Note, "renew", never)
+        monkeypatch.setattr(Note, "clear", never)
         with pytest.raises(LedgerError, match=r"no head of .* is noted"):
-            ledger._keeper.note_anew()
+            ledger.accept(reason="deleted by hand")

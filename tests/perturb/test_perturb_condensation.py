@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import pickle
 
@@ -96,10 +97,10 @@ def test_new_records_reach_sqrt_3_deviations_and_no_farther():
     assert 1.7 < reach <= np.sqrt(3) * (1 + 1e-12)
 
 
-def test_a_pair_gives_records_on_the_line_through_it():
+def test_a_pair_does_not_give_its_line_away():
     table = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
     released = Condensation(2, random_state=0).fit_transform(table)
-    np.testing.assert_allclose(released, released[:, :1] * [1, 2, 3], atol=1e-12)
+    assert np.abs(released - released[:, :1] * [1, 2, 3]).max(axis=1).min() > 0.1
 
 
 def test_columns_keep_units_names_and_constants():
@@ -161,7 +162,7 @@ def test_the_key_does_not_print_and_its_size_is_within_the_estimate():
     veil = Condensation(5, random_state=0).fit(TABLE)
     key = veil._key
     assert "array" not in repr(key)
-    groups = key.means.nbytes + key.axes.nbytes + key.sizes.nbytes
+    groups = key.means.nbytes + key.axes.nbytes + key.sizes.nbytes + key.floor.nbytes
     assert veil.key_bytes(4) == sum(getattr(key, n).nbytes for n in key.__slots__) - groups
     assert groups < veil.table_bytes(203, 4)
 
@@ -216,3 +217,59 @@ def test_a_survey_is_not_enough():
 
     with pytest.raises(ReleaseError, match="whole table"):
         Condensation().fit_survey(survey(TABLE))
+
+
+# Groups of no more members than columns.
+
+
+def flat_distances(rows, records):
+    """How far each record is off the nearest flat that a released row and its neighbors span."""
+    best = np.full(len(records), np.inf)
+    for row in rows:
+        near = rows[np.argsort(((rows - row) ** 2).sum(axis=1))[:5]]
+        base = np.linalg.svd(near - near.mean(axis=0), full_matrices=False)[2][:4]
+        off = records - near.mean(axis=0)
+        best = np.minimum(best, np.linalg.norm(off - off @ base.T @ base, axis=1))
+    return best
+
+
+def test_draws_of_a_small_group_leave_the_flat_of_its_members():
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(60, 12)) + 40 * np.arange(12)[rng.integers(12, size=60), np.newaxis]
+    members, strangers = table[:30], table[30:]
+    released = Condensation(k=5, random_state=1).fit_transform(members)
+    mine, theirs = flat_distances(released, members), flat_distances(released, strangers)
+    # Without the floor every member is on a flat to the last digits, and no stranger is.
+    assert mine.min() > 1e-3
+    old = Condensation(k=5, random_state=1).fit(members)
+    bare = dataclasses.replace(old._key, floor=None)
+    old._key = dataclasses.replace(bare, axes=old._key.axes)
+    groups = np.repeat(np.arange(len(bare.sizes)), bare.sizes)
+    on_flats = flat_distances(old._emit(groups, 0, np.float64), members)
+    assert np.median(on_flats) < 1e-9 < np.median(theirs)
+
+
+def test_the_floor_keeps_a_groups_total_variance():
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(8, 20))
+    key = Condensation(k=8, random_state=0).fit(table)._key
+    units = (table - key.low) / key.span
+    total = units.var(axis=0).sum()
+    drawn = (key.axes[0] ** 2).sum() / 3 + 20 * key.floor[0] ** 2 / 3
+    assert drawn == pytest.approx(total)
+    assert key.floor[0] > 0
+
+
+def test_groups_of_more_members_than_columns_are_drawn_as_published():
+    table = np.random.default_rng(2).normal(size=(40, 3))
+    assert not Condensation(k=10, random_state=0).fit(table)._key.floor.any()
+
+
+def test_a_key_of_an_earlier_version_has_no_floor_and_still_opens(tmp_path):
+    table = np.random.default_rng(2).normal(size=(40, 3))
+    veil = Condensation(k=10, random_state=0).fit(table)
+    new = veil.transform_rows(table, 0)
+    veil._key = dataclasses.replace(veil._key, floor=None)
+    veil.save_key(tmp_path / "old.key")
+    again = load_key(tmp_path / "old.key")
+    np.testing.assert_array_equal(again.transform_rows(table, 0), new)

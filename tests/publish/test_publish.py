@@ -239,6 +239,23 @@ def test_row_order_warns_and_shuffling_helps(tmp_path):
     np.testing.assert_array_equal(veil.transform_rows(ordered[list("abcd")].to_numpy(), 0), back)
 
 
+def test_rows_like_their_neighbors_warn_and_shuffling_helps(tmp_path):
+    rng = np.random.default_rng(5)
+    waves = pd.DataFrame({"a": np.sin(np.arange(400) / 9), "b": rng.normal(size=400)})
+    written = release(waves, tmp_path / "1.parquet", ig.AdditiveNoise(), drop=[])
+    assert any("neighboring rows" in w and ": a; consider" in w for w in written.warnings)
+    facts = ig.Release.read(tmp_path / "1.parquet").facts
+    public = [w for w in facts.warnings if "neighboring rows" in w]
+    assert public == [
+        "columns in which neighboring rows are alike, so that noise can be smoothed away: 1"
+    ]
+    written = release(waves, tmp_path / "2.parquet", ig.AdditiveNoise(), drop=[], shuffle=True)
+    assert not any("neighboring rows" in w for w in written.warnings)
+    rows = waves.sample(frac=1, random_state=6)
+    written = release(rows, tmp_path / "3.parquet", ig.AdditiveNoise(), drop=[])
+    assert not any("neighboring rows" in w for w in written.warnings)
+
+
 def test_shuffled_noise_still_belongs_to_the_tables_rows(table, tmp_path):
     written = release(table, tmp_path / "1.parquet", ig.AdditiveNoise(), shuffle=True)
     order = keyed_order(read_key(written.key).arrays["shuffle"], N)

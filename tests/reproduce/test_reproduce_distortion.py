@@ -7,6 +7,7 @@ from math import asin, pi
 
 import numpy as np
 import pytest
+from tests.reproduce.telling import told_whole
 
 from isinglass import theory
 from isinglass.perturb.distortion import Distortion
@@ -166,13 +167,14 @@ def test_every_claim_carries_a_number_of_ours(found):
     assert all(any(letter.isdigit() for letter in claim.ours) for claim in found.claims)
 
 
-def test_all_figures_are_drawn_and_small(found, tmp_path):
-    page = write.write(found, tmp_path).read_text()
+def test_the_command_tells_the_run_as_a_whole_and_all_figures_are_small(found, tmp_path):
+    made = told_whole(found, tmp_path)
+    page = (made / "distortion.md").read_text()
     assert [f.name for f in found.figures if f.name.startswith("figure")] == FIGURES
     for figure in found.figures:
         assert f"distortion/{figure.name}.png" in page
-        assert 2_000 < (tmp_path / "distortion" / f"{figure.name}.png").stat().st_size < 100_000
-        assert (tmp_path / "distortion" / f"{figure.name}.csv").stat().st_size < 300_000
+        assert 2_000 < (made / "distortion" / f"{figure.name}.png").stat().st_size < 100_000
+        assert (made / "distortion" / f"{figure.name}.csv").stat().st_size < 300_000
 
 
 def test_what_attackers_get_is_drawn_with_its_spread_over_keys(found):

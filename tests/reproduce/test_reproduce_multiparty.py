@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.reproduce.telling import told_whole
 
 from isinglass.activations import BEST_CURVATURE
 from isinglass.progress import quiet
@@ -175,6 +176,10 @@ def test_figures_have_rows_and_names_of_their_own(found):
     away = [r for r in densities.rows if 0.2 < abs(r["y"]) < 0.8]
     assert all(abs(r["density"] - r["counted"]) < 0.02 for r in away)
     assert [m.what for m in found.missing] == ["Table 1, opportunity, and figure 4"]
+
+
+def test_the_command_tells_the_run_as_a_whole(found, tmp_path):
+    told_whole(found, tmp_path)
 
 
 # Without data.

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.reproduce.telling import told_whole
 
 from isinglass.datasets import uni_dis
 from isinglass.measure.randomization import worst_level
@@ -88,6 +89,10 @@ def test_worst_levels_stand_beside_the_print_only_where_it_speaks_of_them(found)
     (far,) = [n for n in found.numbers if "S = 36" in n.what]
     assert far.printed is None  # words, no number
     assert "nearly zero" in far.note
+
+
+def test_the_command_tells_the_run_as_a_whole(found, tmp_path):
+    told_whole(found, tmp_path)
 
 
 def test_the_variance_reading_is_ruled_out(found):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.reproduce.doctored_rotation import DOCTORED, judged, only
+from tests.reproduce.telling import told_whole
 
 from isinglass.progress import quiet
 from isinglass.reproduce import write
@@ -221,6 +222,10 @@ def test_the_page_says_how_it_was_made(found):
     assert "lowest of 2 attacks in place of 50" in page
     for word in ("safe", "secure", "anonymous"):
         assert word not in page.lower().split()
+
+
+def test_the_command_tells_the_run_as_a_whole(found, tmp_path):
+    told_whole(found, tmp_path)
 
 
 def test_missing_sets_are_reported_and_not_replaced(tmp_path):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.reproduce.telling import told_whole
 
 from isinglass.progress import quiet
 from isinglass.reproduce.data import Sets
@@ -125,6 +126,10 @@ def test_every_figure_is_there_with_rows(found):
         "DP", *(f"SP, k = {share} of beta" for share in ("10%", "20%", "30%")),
     }  # fmt: skip
     assert all(rows.values())
+
+
+def test_the_command_tells_the_run_as_a_whole(found, tmp_path):
+    told_whole(found, tmp_path)
 
 
 def test_missing_sets_are_reported_and_the_rest_is_run(tmp_path, monkeypatch):

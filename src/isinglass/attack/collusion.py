@@ -16,10 +16,12 @@ from isinglass.attack.knowledge import (
     KnownPairs,
     PopulationSample,
     PublicParameters,
+    StolenKey,
 )
 from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import clipped
+from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -28,12 +30,11 @@ Array = NDArray[Any]
 class CollusionAttack(Attack):
     """Read a participant's release with what other participants tell the server.
 
-    Where all share one key, any holder undoes everybody's release: by the key's own `undo`, or,
-    where it has none, by releasing the colluders' records with it, which makes as many known
-    pairs as they have records. Where every participant has a key of its own, colluders' tables
-    tell how records are distributed, and records that a colluder shares with the victim are
-    known pairs: under random multiparty perturbation both go into `MAPAttack`, under any other
-    method the pairs into `KnownInputAttack`.
+    Where all share one key, any holder undoes everybody's release as `StolenKeyAttack` does, with
+    the colluders' records as a sample to try the key on. Where every participant has a key of its
+    own, colluders' tables tell how records are distributed, and records that a colluder shares
+    with the victim are known pairs: under random multiparty perturbation both go into
+    `MAPAttack`, under any other method the pairs into `KnownInputAttack`.
 
     Parameters
     ----------
@@ -67,26 +68,9 @@ class CollusionAttack(Attack):
         return KnownInputAttack(random_state=self.random_state).guess(Z, pooled)
 
     def _with_key(self, Z: Array, colluders: Colluders, known: Knowledge) -> Array:
-        undo = getattr(colluders.key, "undo", None)
-        if undo is not None:
-            try:
-                found = np.asarray(undo(Z), dtype=np.float64)
-            except ValueError:  # no inverse is known; pairs may still tell
-                found = np.array([[np.nan]])
-            if np.isfinite(found).all():
-                return clipped(found, known)
-        tables = [table for table in colluders.tables if len(table)]
-        if not tables:
-            raise AttackError(
-                "a shared key without a way back needs colluders' tables to try it on"
-            )
-        own = np.vstack(tables)
-        theirs = np.asarray(colluders.key.transform(own), dtype=np.float64)
-        pairs = KnownPairs(np.arange(len(Z), len(Z) + len(own)), own)
-        # As if the colluders' records were in the victim's release too, which they could be.
-        both = np.vstack([Z, theirs])
-        attack = KnownInputAttack(random_state=self.random_state)
-        return clipped(attack.guess(both, Knowledge(pairs))[: len(Z)], known)
+        """Whoever shares the key is a key holder, with the colluders' tables as a sample."""
+        holder = StolenKeyAttack(random_state=self.random_state)
+        return clipped(holder.guess(Z, _pooled(colluders, known) | StolenKey(colluders.key)), known)
 
 
 def _pooled(colluders: Colluders, known: Knowledge) -> Knowledge:

@@ -71,6 +71,10 @@ class GaussianFit:
         with one_thread():
             return np.asarray(self.left[rows] @ self.right.T)
 
+    def part(self, rows: Rows, records: Rows) -> GaussianFit:
+        """The fits of some released rows with some public records."""
+        return GaussianFit(self.left[rows], self.right[records])
+
     def best(self) -> tuple[Rows, Array]:
         n, tile = self.n_released, 1024
         where, share = np.zeros(n, dtype=np.intp), np.zeros(n)
@@ -186,6 +190,10 @@ class UniformFit:
         return potential_fit(
             self.released[rows], self.public, scale=self.scale, distribution="uniform"
         )
+
+    def part(self, rows: Rows, records: Rows) -> UniformFit:
+        """The fits of some released rows with some public records."""
+        return UniformFit(self.released[rows], self.public[records], self.scale)
 
     def best(self) -> tuple[Rows, Array]:
         where, share = np.zeros(self.n_released, dtype=np.intp), np.zeros(self.n_released)

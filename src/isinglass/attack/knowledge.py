@@ -63,6 +63,10 @@ class Knowledge:
         merged._facts = self._facts | Knowledge.of(other)._facts
         return merged
 
+    def without(self, kind: type[Fact]) -> Knowledge:
+        """The same but for one kind of fact."""
+        return Knowledge(*(fact for key, fact in self._facts.items() if key is not kind))
+
     def describe(self) -> str:
         """What is known in a few words; never a value."""
         return ", ".join(f.describe() for f in self._facts.values()) or "nothing but the release"
@@ -153,18 +157,21 @@ class KnownPairs(Fact):
 class PublicTable(Fact):
     """A public table that contains the records of the release, and which is whose is unknown.
 
-    `kept` are their values in the columns that left as they were, as in `KeptColumns`.
+    `kept` are their values in the columns that left as they were, as in `KeptColumns`. One that is
+    not `complete` holds some of the released records only.
     """
 
     records: Array = field(repr=False)
     kept: Array | None = field(default=None, repr=False)
+    complete: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _table(self.records, "records"))
         object.__setattr__(self, "kept", _beside(self.kept, self.records))
 
     def describe(self) -> str:
-        return f"a public table of {len(self.records):,} records"
+        what = "a public table" if self.complete else "a sample"
+        return f"{what} of {len(self.records):,} records"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,36 @@
-"""Known pairs: learn the way back from records whose released rows are recognised."""
+"""Known pairs: learn the way back from records whose released rows are recognized."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, all_seen, rows_of
-from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, OtherReleases
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.beside import Beside
+from isinglass.attack.knowledge import (
+    Fact,
+    KeptColumns,
+    Knowledge,
+    KnownPairs,
+    OtherReleases,
+    PopulationSample,
+)
+from isinglass.attack.learners import (
+    LEAST_NEIGHBORED,
+    MOST_PRODUCTS,
+    best_columns,
+    choose,
+    fit_expanded,
+    fit_neighbors,
+    fit_trees,
+    hinges,
+    n_products,
+    products,
+)
 from isinglass.attack.marginals import (
     clipped,
     deviations,
@@ -27,13 +48,22 @@ from isinglass.attack.regression import (
     fit_ridge,
     fit_rigid,
 )
+from isinglass.attack.simulate import MOST_PAIRS, fit_simulated
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
 
 MODELS = ("auto", "linear", "ridge", "rigid", "kernel")
-#: A simpler map is preferred to one whose error is smaller by less than this.
-TIE = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedGuess:
+    """A guess of all rows, and how far off the known pairs were where they were left out."""
+
+    guess: Array = field(repr=False)
+    rows: NDArray[np.intp] = field(repr=False)  # of the pairs, each once
+    records: Array = field(repr=False)
+    left_out: Array = field(repr=False)  # guess less truth
 
 
 class KnownInputAttack(Attack):
@@ -47,8 +77,12 @@ class KnownInputAttack(Attack):
         nearest rotation and shift, for a release as wide as the table. `kernel`: kernel ridge
         regression, for distortions. `auto` leaves pairs out in turn and takes, column by column,
         the simplest map among the best, or the mean where none is better than it.
+        Products of columns, bent columns, nearest neighbors and boosted trees are tried beside
+        these, and taken where they are better beyond doubt. Kept categories count by the mean
+        record of each, the order of the rows by interpolation, and a `PopulationSample` by what
+        its records would look like in the release, as far as the pairs tell.
     random_state : int, Generator or None
-        Chooses the pairs a kernel is fitted on where there are very many.
+        Chooses the pairs a kernel is fitted on where there are very many, and those left out.
     """
 
     name = "known_input"
@@ -61,76 +95,164 @@ class KnownInputAttack(Attack):
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        return self.learn(released, knowledge).guess
+
+    def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> LearnedGuess:
+        """The guess of all rows, and the errors of the known pairs where they were left out."""
         known = Knowledge.of(knowledge)
-        Z = all_seen(released, known)
+        Z = _released_together(released, known)
         pairs = known.need(KnownPairs)
-        rows, records = _distinct(pairs, len(Z))
+        rows, records = distinct_pairs(pairs, len(Z))
         statistics = statistics_for(known, records.shape[1])
         # Releases are made of columns brought to [0, 1], and only there is a rotation rigid.
         bounds = scaling_bounds(known, records.shape[1])
         low, unit = (bounds[0], spans(*bounds)) if bounds is not None else (0.0, 1.0)
         targets = (records - low) / unit
-        mean = None if statistics is None else (statistics.mean - low) / unit
-        width = rows_of(released).shape[1]
-        single = np.asarray(released).dtype == np.float32
-        found = self._learn(_balanced(Z, known, width), Z[:, :width], rows, targets, mean, single)
+        mean = deviation = None
+        if statistics is not None:
+            mean, deviation = (statistics.mean - low) / unit, statistics.deviation / unit
+        own = Z[:, : rows_of(released).shape[1]]
+        beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
+        seen = np.hstack([_balanced(Z, known, own.shape[1]), *beside.columns])
+        precision = 1e-5 if np.asarray(released).dtype == np.float32 else 1e-10
+        view = _View(seen, own, rows, targets, mean, deviation, beside.guesses, precision)
+        sample = known.find(PopulationSample)
+        if sample is not None and sample.records.shape == (len(sample.records), records.shape[1]):
+            view = replace(view, sample=(sample.records - low) / unit)
+        found, left_out = self._learn(view, known)
         guess = clipped(low + unit * found, known)
         guess[rows] = records
-        return guess
+        return LearnedGuess(guess, rows, records, unit * left_out)
 
-    def _learn(
-        self, Z: Array, own: Array, rows: Array, X: Array, mean: Array | None, single: bool
-    ) -> Array:
-        """Guess all rows in units of [0, 1]; `own` is the release without what else is seen."""
+    def _learn(self, view: _View, known: Knowledge) -> tuple[Array, Array]:
+        """All rows in units of [0, 1], and the errors of pairs left out."""
+        Z, own, rows, X = view.seen, view.own, view.rows, view.targets
         m, d = X.shape
-        blind = fit_mean(X, mean)
+        blind = fit_mean(X, view.mean)
         if m == 1:
-            return blind.predict(Z)
-        precision = 1e-5 if single else 1e-10
-        shown = Z[rows]
+            return blind.predict(Z), blind.left_out
+        precision, shown = view.precision, Z[rows]
         if self.model == "rigid":
             if own.shape[1] != d:
                 raise AttackError(
                     f"a rigid map needs a release of {d} columns as the records have, "
                     f"got {own.shape[1]}"
                 )
-            return fit_rigid(own[rows], X).predict(own)
+            return _applied(fit_rigid(own[rows], X), own)
         if self.model == "linear":
-            return fit_linear(shown, X, precision=precision).predict(Z)
+            return _applied(fit_linear(shown, X, precision=precision), Z)
         if self.model == "ridge":
-            return fit_ridge(shown, X, precision=precision).predict(Z)
+            return _applied(fit_ridge(shown, X, precision=precision), Z)
         rng = chance.generator(self.random_state)
         if self.model == "kernel":
-            return fit_kernel(shown, X, rng).predict(Z)
-        linear = fit_linear(shown, X, precision=precision)
-        if _just_enough(shown, Z, precision) and _plausible(guess := linear.predict(Z), X, mean):
-            return guess
-        if own.shape == Z.shape and own.shape[1] == d and _same_distances(own[rows], X):
+            return _applied(fit_kernel(shown, X, rng), Z)
+        alone = own if Z.shape[1] > own.shape[1] else Z
+        linear = fit_linear(alone[rows], X, precision=precision)
+        for seen in (alone, Z)[: 1 if alone is Z else 2]:
+            fit = linear if seen is alone else fit_linear(shown, X, precision=precision)
+            if _just_enough(seen[rows], seen, precision) and _plausible(
+                guess := fit.predict(seen), view
+            ):
+                return guess, fit_ridge(seen[rows], X, precision=precision).left_out
+        if own.shape[1] == d and alone.shape[1] == d and _same_distances(own[rows], X):
             # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
-            return linear.predict(Z)
-        candidates: list[tuple[Fit, Array]] = [(blind, Z)]  # the simplest first
+            return _applied(linear, alone)
+        return _best(*self._candidates(view, blind, (linear, alone), known, rng))
+
+    def _candidates(
+        self,
+        view: _View,
+        blind: Fit,
+        linear: tuple[Fit, Array],
+        known: Knowledge,
+        rng: np.random.Generator,
+    ) -> tuple[list[tuple[Fit, Array]], int]:
+        """Maps with what each of them sees, the simplest first, and how many are plain."""
+        Z, own, rows, X = view.seen, view.own, view.rows, view.targets
+        m, d = X.shape
+        found = [(blind, Z)]
+        found += [(_as_it_is(guess, rows, X), guess) for guess in view.guesses]
         if own.shape[1] == d:
-            candidates.append((fit_rigid(own[rows], X), own))
-        candidates += [(linear, Z), (fit_ridge(shown, X, precision=precision), Z)]
+            found.append((fit_rigid(own[rows], X), own))
+        found.append(linear)
+        if linear[1] is not Z:
+            found.append((fit_linear(Z[rows], X, precision=view.precision), Z))
+        found.append((fit_ridge(Z[rows], X, precision=view.precision), Z))
+        if view.guesses:
+            more = np.hstack([Z, *view.guesses])
+            found.append((fit_ridge(more[rows], X), more))
         if m >= 8:
-            candidates.append((fit_kernel(shown, X, rng), Z))
-        return _best(candidates)
+            found.append((fit_kernel(Z[rows], X, rng), Z))
+        n_plain = len(found)
+        if view.sample is not None and m <= MOST_PAIRS and len(view.sample) > max(m, 20):
+            fit, exact = fit_simulated(own[rows], X, view.sample, own, known, rng)
+            found.append((fit, own))
+            n_plain += exact
+        width = Z.shape[1]
+        if m >= max(20, 2 * width) and n_products(width) <= MOST_PRODUCTS:
+            found.append((fit_expanded(products(Z[rows]), Z[rows], X), Z))
+        if m >= max(20, 3 * width):
+            found.append((fit_expanded(hinges(Z[rows]), Z[rows], X), Z))
+        if m >= LEAST_NEIGHBORED:
+            found.append((fit_neighbors(Z[rows], X), Z))
+        rival = best_columns([fit for fit, _ in found], n_plain)
+        trees = fit_trees(Z[rows], X, rival, int(rng.integers(2**31)))
+        return (found if trees is None else [*found, (trees, Z)]), n_plain
 
 
-def _best(candidates: list[tuple[Fit, Array]]) -> Array:
-    """Column by column the first candidate whose error nobody beats by much."""
-    errors = np.array([fit.errors for fit, _ in candidates])
-    # What is exact up to rounding is exact.
-    good = errors <= TIE * errors.min(axis=0) + 1e-12 * errors[0]
-    choice = good.argmax(axis=0)
-    guess = np.empty((len(candidates[0][1]), errors.shape[1]))
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the learners see; records are in units of [0, 1]."""
+
+    seen: Array  # everything that left, and what is known beside it, in comparable units
+    own: Array  # the release alone
+    rows: NDArray[np.intp]
+    targets: Array
+    mean: Array | None
+    deviation: Array | None
+    guesses: tuple[Array, ...]
+    precision: float
+    sample: Array | None = None
+
+
+def _released_together(released: ArrayLike, known: Knowledge) -> Array:
+    """All releases side by side."""
+    Z = rows_of(released)
+    others, kept = known.find(OtherReleases), known.find(KeptColumns)
+    tables = [Z] if others is None else [Z, *others.tables]
+    for table in [*tables[1:], *([] if kept is None else [kept.values])]:
+        if len(table) != len(Z):
+            raise AttackError(
+                f"other releases and kept columns must have the release's {len(Z)} rows, "
+                f"got {len(table)}"
+            )
+    return np.column_stack(tables) if len(tables) > 1 else Z
+
+
+def _as_it_is(guess: Array, rows: NDArray[np.intp], X: Array) -> Fit:
+    """A guess that needs no learning."""
+    return Fit(lambda seen: seen, guess[rows] - X)
+
+
+def _applied(fit: Fit, seen: Array) -> tuple[Array, Array]:
+    return fit.predict(seen), fit.left_out
+
+
+def _best(candidates: list[tuple[Fit, Array]], n_plain: int) -> tuple[Array, Array]:
+    """Column by column the candidate that does best on pairs left out."""
+    choice = choose([fit for fit, _ in candidates], n_plain)
+    guess = np.empty((len(candidates[0][1]), len(choice)))
+    left_out = np.empty_like(candidates[0][0].left_out)
     for i in np.unique(choice):
         fit, seen = candidates[i]
-        guess[:, choice == i] = fit.predict(seen)[:, choice == i]
-    return guess
+        columns = choice == i
+        guess[:, columns] = fit.predict(seen)[:, columns]
+        left_out[:, columns] = fit.left_out[:, columns]
+    return guess, left_out
 
 
-def _distinct(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
+def distinct_pairs(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
+    """Rows and records of the pairs, each row once; an `AttackError` where they cannot be."""
     if not len(pairs.rows):
         raise AttackError("known pairs are none at all; this attack needs at least 1")
     if pairs.rows.min() < 0 or pairs.rows.max() >= n_rows:
@@ -142,14 +264,13 @@ def _distinct(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
 
 
 def _balanced(Z: Array, known: Knowledge, width: int) -> Array:
-    """Everything seen, in comparable units: a least norm and a distance depend on them.
+    """Releases in comparable units: a least norm and a distance depend on them.
 
     A method that mixes columns leaves them in common units, and dividing each by its own
     deviation would undo that; where deviations differ greatly, columns are in units of their own.
     """
-    others, kept = known.find(OtherReleases), known.find(KeptColumns)
+    others = known.find(OtherReleases)
     widths = [width, *(t.shape[1] for t in others.tables)] if others is not None else [width]
-    widths += [1] * (kept.values.shape[1] if kept is not None else 0)
     deviation = deviations(Z)
     unit = divisors(deviation)
     start = 0
@@ -184,15 +305,22 @@ def _same_distances(Z: Array, X: Array) -> bool:
     return bool(np.allclose(after @ after.T, products, rtol=0, atol=1e-5 * products.max()))
 
 
-def _plausible(guess: Array, X: Array, mean: Array | None) -> bool:
+def _plausible(guess: Array, view: _View) -> bool:
     """Whether guesses look like records; those of a wrong map that fits all pairs run wild.
 
-    Where statistics are known, records lie in [0, 1]; otherwise not far outside the pairs.
+    Where statistics are known, records lie in [0, 1] and vary as is known; otherwise not far
+    outside the pairs, and not much more than they do.
     """
-    if mean is not None:
+    X = view.targets
+    if view.mean is not None and view.deviation is not None:
         low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        spread, most = view.deviation, 1.25
     else:
         low, high = 2.0 * X.min(axis=0) - X.max(axis=0), 2.0 * X.max(axis=0) - X.min(axis=0)
+        spread, most = deviations(X), 2.5
+    varies = spread > 0
+    wider = guess.std(axis=0)[varies] / spread[varies]
     outside = np.maximum(guess - high, low - guess)
     # In the bulk, not in the tails, which a handful of pairs does not reach.
-    return bool((outside <= 1e-4 * (high - low)).mean() >= 0.9)
+    inside = (outside <= 1e-4 * (high - low)).mean() >= 0.9
+    return bool(inside and (not varies.any() or np.median(wider) <= most))

@@ -1,4 +1,4 @@
-"""Maps from released rows to records, learned from pairs, each with its leave-one-out error."""
+"""Maps learned from pairs, each with its errors on pairs it was not shown."""
 
 from __future__ import annotations
 
@@ -27,21 +27,23 @@ MOST_FOLDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A learned map, and its mean squared error for each column on pairs it was not shown."""
+    """A learned map, and the error of each pair, column by column, where it was left out."""
 
     predict: Callable[[Array], Array] = field(repr=False)
-    errors: Array = field(repr=False)
+    left_out: Array = field(repr=False)  # prediction less truth, one row for each pair
+
+    @property
+    def errors(self) -> Array:
+        """Mean squared error of each column."""
+        return np.asarray(np.square(self.left_out).mean(axis=0))
 
 
 def fit_mean(X: Array, mean: Array | None = None) -> Fit:
     """The same record for every row: the known mean, or that of the pairs."""
     center, m = X.mean(axis=0), len(X)
-    if mean is not None:
-        errors = ((X - mean) ** 2).mean(axis=0)
-    else:
-        errors = ((X - center) ** 2).mean(axis=0) * (m / max(m - 1, 1)) ** 2
+    left_out = mean - X if mean is not None else (center - X) * (m / max(m - 1, 1))
     value = center if mean is None else mean
-    return Fit(lambda rows: np.tile(value, (len(rows), 1)), errors)
+    return Fit(lambda rows: np.tile(value, (len(rows), 1)), left_out)
 
 
 def fit_linear(Z: Array, X: Array, *, precision: float = 1e-10) -> Fit:
@@ -51,17 +53,16 @@ def fit_linear(Z: Array, X: Array, *, precision: float = 1e-10) -> Fit:
     """
     parts = _Directions.of(Z, X, precision)
     # The limit of ridge regression for strength 0; the formula itself would divide 0 by 0.
-    errors = parts.errors(np.full(1, 1e-12 * parts.largest))[0]
-    return Fit(parts.affine(np.zeros(X.shape[1])), errors)
+    nearly_none = np.full(X.shape[1], 1e-12 * parts.largest)
+    return Fit(parts.affine(np.zeros(X.shape[1])), parts.left_out(nearly_none))
 
 
 def fit_ridge(Z: Array, X: Array, *, precision: float = 1e-10) -> Fit:
     """Ridge regression, each column with the strength that does best on pairs left out."""
     parts = _Directions.of(Z, X, precision)
     strengths = STRENGTHS * parts.largest
-    errors = parts.errors(strengths)
-    best = errors.argmin(axis=0)
-    return Fit(parts.affine(strengths[best]), errors.min(axis=0))
+    best = strengths[parts.errors(strengths).argmin(axis=0)]
+    return Fit(parts.affine(best), parts.left_out(best))
 
 
 def fit_rigid(Z: Array, X: Array) -> Fit:
@@ -79,7 +80,7 @@ def fit_rigid(Z: Array, X: Array) -> Fit:
         errors[left_out] = _procrustes(Z[shown], X[shown])(Z[left_out]) - X[left_out]
     if m == 1:
         errors[:] = np.inf
-    return Fit(_procrustes(Z, X), (errors**2).mean(axis=0))
+    return Fit(_procrustes(Z, X), errors)
 
 
 def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
@@ -89,6 +90,8 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
     """
     if not deviations(Z).any():
         return fit_mean(X)
+    all_rows, all_records = Z, X
+    chosen = np.arange(len(Z))
     if len(Z) > MOST_KERNEL_PAIRS:
         chosen = np.sort(rng.choice(len(Z), MOST_KERNEL_PAIRS, replace=False))
         Z, X = Z[chosen], X[chosen]
@@ -106,7 +109,7 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
     width = widths[int(np.argmin(losses))]
     K = _kernel(rows, rows, width)
     spectrum = _Spectrum.of(K, X)
-    strengths, errors = spectrum.best()
+    strengths, _ = spectrum.best()
     dual = spectrum.dual(strengths)
     offset = X.mean(axis=0) - K.mean(axis=0) @ dual
 
@@ -117,7 +120,11 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
             guess[start : start + 4096] = _kernel(block, rows, width) @ dual + offset
         return guess
 
-    return Fit(predict, errors)
+    left_out = np.empty_like(all_records)
+    left_out[chosen] = spectrum.left_out(strengths)
+    others = np.setdiff1d(np.arange(len(all_rows)), chosen)
+    left_out[others] = predict(all_rows[others]) - all_records[others]
+    return Fit(predict, left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,13 @@ class _Directions:
         return float(self.sizes[0] ** 2) if len(self.sizes) else 1.0
 
     def errors(self, strengths: Array) -> Array:
-        """Mean squared error on pairs left out, strengths x columns.
+        """Mean squared error on pairs left out, strengths x columns."""
+        columns = self.targets.shape[1]
+        found = [self.left_out(np.full(columns, strength)) for strength in strengths]
+        return np.array([np.square(errors).mean(axis=0) for errors in found])
+
+    def left_out(self, strengths: Array) -> Array:
+        """The error of each pair where it was left out, with this strength for each column.
 
         A pair's error when it is left out is its residual over 1 - h, h its own weight in its
         fit. With U the left directions, I - H = U diag(a / (s² + a)) U' + the rest, where the
@@ -152,18 +165,19 @@ class _Directions:
         """
         m, rank = self.left.shape
         if m == 1:
-            return np.full((len(strengths), self.targets.shape[1]), np.inf)
+            return np.full(self.targets.shape, np.inf)
         within = self.left.T @ self.targets
         squares = self.left**2
         free = m - 1 > rank
-        rest = self.targets - self.left @ within if free else 0.0
+        rest = self.targets - self.left @ within if free else np.zeros(self.targets.shape)
         share = np.maximum(1.0 - 1.0 / m - squares.sum(axis=1), 0.0) if free else np.zeros(m)
-        found = np.empty((len(strengths), self.targets.shape[1]))
-        for i, strength in enumerate(strengths):
+        found = np.empty(self.targets.shape)
+        for strength in np.unique(strengths):
+            columns = strengths == strength
             kept = strength / (self.sizes**2 + strength)
             own = np.maximum(share + squares @ kept, 1e-300)
-            residual = rest + self.left @ (kept[:, np.newaxis] * within)
-            found[i] = ((residual / own[:, np.newaxis]) ** 2).mean(axis=0)
+            residual = rest[:, columns] + self.left @ (kept[:, np.newaxis] * within[:, columns])
+            found[:, columns] = -residual / own[:, np.newaxis]
         return found
 
     def affine(self, strengths: Array) -> Callable[[Array], Array]:
@@ -196,15 +210,26 @@ class _Spectrum:
         m = len(self.values)
         if m == 1:
             return np.ones(self.targets.shape[1]), np.full(self.targets.shape[1], np.inf)
+        columns = self.targets.shape[1]
+        tried = [self.left_out(np.full(columns, strength)) for strength in self._strengths]
+        errors = np.array([np.square(found).mean(axis=0) for found in tried])
+        return self._strengths[errors.argmin(axis=0)], errors.min(axis=0)
+
+    def left_out(self, strengths: Array) -> Array:
+        """The error of each pair where it was left out, with this strength for each column."""
+        m = len(self.values)
+        if m == 1:
+            return np.full(self.targets.shape, np.inf)
         squares = self.vectors**2
-        errors = np.empty((len(self._strengths), self.targets.shape[1]))
-        for i, strength in enumerate(self._strengths):
+        found = np.empty(self.targets.shape)
+        for strength in np.unique(strengths):
+            columns = strengths == strength
             kept = strength / (self.values + strength)
             # The mean is fitted too, freely: it takes 1 / m off every 1 - h.
             own = np.maximum(squares @ kept - 1.0 / m, 1e-12)
-            residual = self.vectors @ (kept[:, np.newaxis] * self.targets)
-            errors[i] = ((residual / own[:, np.newaxis]) ** 2).mean(axis=0)
-        return self._strengths[errors.argmin(axis=0)], errors.min(axis=0)
+            residual = self.vectors @ (kept[:, np.newaxis] * self.targets[:, columns])
+            found[:, columns] = -residual / own[:, np.newaxis]
+        return found
 
     def dual(self, strengths: Array) -> Array:
         """The weight of each pair; its sum is 0 but for rounding, which a weak ridge magnifies."""

@@ -1,62 +1,86 @@
-"""What is left between a guess and the truth, learned from records whose rows are known."""
+"""Guesses of records learned from known pairs, with the covariance of their errors."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isinglass import chance
-from isinglass.attack.knowledge import KeptColumns, Knowledge, KnownPairs, OtherReleases
+from isinglass.attack.fit import GaussianFit, gaussian
+from isinglass.attack.knowledge import Knowledge, KnownPairs
 from isinglass.attack.known_input import KnownInputAttack
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
+Rows = NDArray[np.intp]
 
-_FOLDS = 5
-_COMPANY = 500
+#: Where the largest tenth of the errors makes up nearly all of them, the rest is the noise.
+_TRIMMED = 0.1
+_NEARLY_ALL = 0.01
 
 
-def guess_and_spread(
-    released: Array, known: Knowledge, random_state: chance.RandomState = None
-) -> tuple[Array, Array]:
-    """Guess every record from known pairs, and the covariance of the guess's error.
+@dataclass(frozen=True)
+class Backward:
+    """A guess of every record, compared with the records of a public table."""
 
-    The error is measured on pairs the guess did not learn from: each of five parts in turn is
-    guessed from the other four. With few pairs that makes it look larger than it is.
-    """
-    pairs = known.need(KnownPairs)
-    n, d = pairs.records.shape
+    guess: Array = field(repr=False)
+    public: Array = field(repr=False)
+    covariance: Array = field(repr=False)
+    pair_rows: Rows = field(repr=False)
+    records: Array = field(repr=False)  # of the known pairs
+    left_out: Array = field(repr=False)  # their errors where they were left out
+
+    def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> GaussianFit:
+        """Fits of the guesses to the public table's first columns, or to all."""
+        return self._fit(self.guess[rows, :n_columns], n_columns)
+
+    def pairs_left_out(self, some: Rows, n_columns: int | None = None) -> tuple[GaussianFit, Array]:
+        """Fits of some pairs, guessed without them, to all records; and that of the true one."""
+        errors = self.left_out[some, :n_columns]
+        away = errors @ self._white(n_columns).T
+        own = -away.shape[1] / 2 * np.log(2 * np.pi) - np.square(away).sum(axis=1) / 2
+        return self._fit(self.records[some, :n_columns] + errors, n_columns), own
+
+    def _white(self, n_columns: int | None) -> Array:
+        inner = self.covariance[:n_columns, :n_columns]
+        return whitening(inner, self.public[:, :n_columns].std(axis=0))
+
+    def _fit(self, guess: Array, n_columns: int | None) -> GaussianFit:
+        white = self._white(n_columns)
+        P = self.public[:, :n_columns]
+        return gaussian(guess @ white.T, P @ white.T, np.ones(len(white)))
+
+
+def learn_backward(
+    released: Array, public: Array, known: Knowledge, random_state: chance.RandomState = None
+) -> Backward:
+    """Guess every record from known pairs; errors are those of pairs left out."""
+    n = len(known.need(KnownPairs).rows)
     if n < 2:
         raise AttackError(f"linking needs at least 2 known pairs to see its error, got {n}")
-    rng = chance.generator(random_state)
-    attack = KnownInputAttack(random_state=rng)
-    guess = attack.guess(released, known)
-    errors = np.empty((n, d))
-    order = rng.permutation(n)
-    # The error of the pairs is all that is wanted: their rows, and a few more for company.
-    others = rng.permutation(len(released))[:_COMPANY]
-    seen = np.concatenate([pairs.rows, np.setdiff1d(others, pairs.rows)])
-    known, shown = _only(known, seen), released[seen]
-    for part in np.array_split(order, min(_FOLDS, n)):
-        rest = np.setdiff1d(order, part)
-        fewer = known | KnownPairs(rest, pairs.records[rest])
-        errors[part] = attack.guess(shown, fewer)[part] - pairs.records[part]
+    found = KnownInputAttack(random_state=random_state).learn(released, known)
+    covariance = covariance_of(found.left_out)
+    return Backward(found.guess, public, covariance, found.rows, found.records, found.left_out)
+
+
+def covariance_of(errors: Array) -> Array:
+    """Covariance about zero of errors, one row for each pair.
+
+    Few errors give a covariance that is too sure of itself: it is drawn towards its diagonal. A
+    few pairs that are far off (values that were clipped) do not hide that all others fit exactly.
+    """
+    n, d = errors.shape
+    variance = np.square(errors).mean(axis=0)
+    size = (np.square(errors) / np.where(variance > 0, variance, 1.0)).sum(axis=1)
+    inner = np.argsort(size, kind="stable")[: n - int(_TRIMMED * n)]
+    if size[inner].mean() < _NEARLY_ALL * size.mean():
+        errors, n = 1.5 * errors[inner], len(inner)
     square = errors.T @ errors / n
-    # Few errors give a covariance that is too sure of itself: draw it towards its diagonal.
     trust = n / (n + d)
-    return guess, trust * square + (1 - trust) * np.diag(np.diag(square))
-
-
-def _only(known: Knowledge, rows: NDArray[np.intp]) -> Knowledge:
-    """The same knowledge about some rows of a release."""
-    others, kept = known.find(OtherReleases), known.find(KeptColumns)
-    if others is not None:
-        known |= OtherReleases(tuple(table[rows] for table in others.tables))
-    if kept is not None:
-        known |= KeptColumns(kept.values[rows])
-    return known
+    return np.asarray(trust * square + (1 - trust) * np.diag(np.diag(square)))
 
 
 def whitening(covariance: Array, deviation: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,30 +17,39 @@ from isinglass.attack.knowledge import (
     Knowledge,
     KnownPairs,
     PopulationSample,
-    PublicParameters,
     StolenKey,
 )
 from isinglass.attack.known_input import KnownInputAttack
+from isinglass.attack.simulation import Simulation, key_bounds, simulate
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
+Way = Callable[[bool, bool], Array]
+
+#: A guess explains a released row if its own release is nearer than this share of the spread, or
+#: the second for a release in single precision. Saturated units tell records apart by their last
+#: digits, so that less is no explanation.
+_EXPLAINED, _EXPLAINED_SINGLE = 1e-9, 1e-5
+#: A way back is exact if it leaves no more than this share of a column's variance.
+_EXACT = 1e-8
 
 
 class StolenKeyAttack(Attack):
     """Undo a release with its key.
 
-    Every perturbation that has an inverse is undone by it: a rotation, a shift and noise that is
-    drawn by row number come out to the last digits, and so does tanh as long as it has as many
-    hidden and released columns as the table. A projection to fewer columns gives the likeliest
-    records; with a sample of the population, the best linear estimate. Where there is no inverse
-    (square, sign, relu, a function of one's own, condensation) the key makes as many known pairs
-    as wanted: records are drawn, perturbed with the key, and the way back is learned from them.
+    A rotation, a shift and noise that is drawn by row number come out to the last digits. Of any
+    other method the key makes as many known pairs as wanted: records are drawn, perturbed with
+    the key, and every way back is tried on them: the key's own `undo`, regression, and `undo`
+    started from the regression's guess. Column by column the best mixture of two is taken, and
+    the mean where none is better. So tanh comes back exactly as long as no dimension is lost,
+    square and relu with enough hidden units, and where values are lost the guess is the best
+    estimate of them.
 
     Parameters
     ----------
     n_simulated : int, default=2000
-        Records drawn where there is no inverse.
+        Records drawn to try ways back on and to learn from.
     random_state : int, Generator or None
         Draws them.
     """
@@ -54,43 +64,154 @@ class StolenKeyAttack(Attack):
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
-        """The table by the key's own way back, or by pairs that the key makes."""
+        """The table by the way back that does best on records the attacker released himself."""
         Z, known = rows_of(released), Knowledge.of(knowledge)
         stolen = known.need(StolenKey)
-        sample = known.find(PopulationSample)
-        found = _undone(Z, stolen, None if sample is None else sample.records)
-        if found is None:
-            found = self._learned(Z, known, stolen.perturbation)
-        return _finite(found)
-
-    def _learned(self, Z: Array, known: Knowledge, perturbation: Any) -> Array:
+        veil, sample = stolen.perturbation, known.find(PopulationSample)
+        if getattr(veil, "draws_noise", False) and hasattr(veil, "undo"):
+            found = _undone(Z, stolen, None if sample is None else sample.records)
+            if found is not None:
+                return _finite(found)
         rng = chance.generator(self.random_state)
-        records = _simulated(known, perturbation, self.n_simulated, rng)
-        if hasattr(perturbation, "transform_rows"):  # where noise is drawn, a row may be any
-            shown = perturbation.transform_rows(records, 0)
-        else:
-            shown = perturbation.transform(records)
-        shown = np.asarray(shown, dtype=np.float64)
-        if shown.shape[1] != Z.shape[1]:
+        try:
+            trial = simulate(known, veil, self.n_simulated, rng)
+        except AttackError:
+            found = _undone(Z, stolen, None)
+            if found is None:
+                raise
+            return _finite(found)
+        if trial.shown.shape[1] != Z.shape[1]:
             raise AttackError(
-                f"the key is for releases of {shown.shape[1]} columns, this one has {Z.shape[1]}"
+                f"the key is for releases of {trial.shown.shape[1]} columns, "
+                f"this one has {Z.shape[1]}"
             )
-        pairs = KnownPairs(np.arange(len(records)), records)
-        facts: Knowledge = Knowledge(pairs)
-        statistics = known.find(ColumnStatistics)
-        if statistics is not None:
-            facts |= statistics
-        attack = KnownInputAttack(random_state=rng)
-        return attack.guess(np.vstack([shown, Z]), facts)[len(records) :]
+        return _Ways(Z, stolen, known, trial, int(rng.integers(2**31))).best()
 
 
-def _undone(Z: Array, stolen: StolenKey, sample: Array | None) -> Array | None:
+class _Ways:
+    """Ways back from a release, tried on simulated records that none of them has seen."""
+
+    def __init__(
+        self, Z: Array, stolen: StolenKey, known: Knowledge, trial: Simulation, seed: int
+    ) -> None:
+        self.Z, self.stolen, self.known, self.trial, self.seed = Z, stolen, known, trial, seed
+        self._made: dict[tuple[str, bool], Array | None] = {}
+
+    def best(self) -> Array:
+        """Column by column the mixture of two ways that does best on the simulated records."""
+        ways: list[tuple[Way, bool]] = [(self._mean, False), (self._learned, False)]
+        inverse = self._inverse(rehearsal=True, start=False)
+        if inverse is not None:
+            if self._is_exact(inverse):
+                return self._explained_or_learned(rehearsal=False, start=False)
+            takes = inspect.signature(self.stolen.perturbation.undo).parameters
+            for start in (False, True) if "start" in takes else (False,):
+                ways += [(self._undo, start), (self._explained_or_learned, start)]
+        tried = [way(True, start) for way, start in ways]
+        first, second, share = _mixtures(tried, self.trial.unseen)
+        guess = np.empty((len(self.Z), len(share)))
+        for j, (a, b) in enumerate(zip(first, second, strict=True)):
+            one, other = (ways[i][0](False, ways[i][1])[:, j] for i in (a, b))
+            guess[:, j] = share[j] * one + (1 - share[j]) * other
+        return guess
+
+    def _is_exact(self, inverse: Array) -> bool:
+        """Whether a way back gives every simulated record, to rounding."""
+        truth = self.trial.unseen
+        error = np.square(inverse - truth).mean(axis=0)
+        return bool((error <= _EXACT * truth.var(axis=0) + 1e-20).all())
+
+    def _rows(self, rehearsal: bool) -> Array:
+        return self.trial.unseen_shown if rehearsal else self.Z
+
+    def _mean(self, rehearsal: bool, start: bool) -> Array:
+        statistics = self.known.find(ColumnStatistics)
+        mean = self.trial.records.mean(axis=0) if statistics is None else statistics.mean
+        return np.tile(mean, (len(self._rows(rehearsal)), 1))
+
+    def _learned(self, rehearsal: bool, start: bool = False) -> Array:
+        """Regression on simulated pairs."""
+        made = self._made.get(("learned", rehearsal))
+        if made is None:
+            records, shown = self.trial.records, self.trial.shown
+            if not rehearsal:  # what was kept apart has served, and now teaches too
+                records = np.vstack([records, self.trial.unseen])
+                shown = np.vstack([shown, self.trial.unseen_shown])
+            facts: Knowledge = Knowledge(KnownPairs(np.arange(len(records)), records))
+            statistics = self.known.find(ColumnStatistics)
+            if statistics is not None:
+                facts |= statistics
+            seen = np.vstack([shown, self._rows(rehearsal)])
+            attack = KnownInputAttack(random_state=self.seed)
+            made = self._made["learned", rehearsal] = attack.guess(seen, facts)[len(records) :]
+        return made
+
+    def _inverse(self, rehearsal: bool, start: bool) -> Array | None:
+        name = "inverse from learned" if start else "inverse"
+        if (name, rehearsal) not in self._made:
+            # A rehearsal may not know the records it is tried on; the real one knows all.
+            sample = self.trial.sample if rehearsal else self.trial.whole_sample
+            stolen = StolenKey(self.stolen.perturbation) if rehearsal else self.stolen
+            begin = self._learned(rehearsal) if start else None
+            found = _undone(self._rows(rehearsal), stolen, sample, begin)
+            self._made[name, rehearsal] = None if found is None else _finite(found)
+        return self._made[name, rehearsal]
+
+    def _undo(self, rehearsal: bool, start: bool) -> Array:
+        found = self._inverse(rehearsal, start)
+        return self._learned(rehearsal) if found is None else found
+
+    def _explained_or_learned(self, rehearsal: bool, start: bool) -> Array:
+        """The inverse where it explains the release, and regression in the other rows."""
+        found, rows = self._undo(rehearsal, start), self._rows(rehearsal)
+        bounds = key_bounds(self.known, self.stolen.perturbation)
+        inside = found if bounds is None else np.clip(found, *bounds)
+        off = np.square(self.trial.release(inside) - rows).sum(axis=1)
+        spread = np.square(rows - rows.mean(axis=0)).sum(axis=1).mean()
+        single = bool((self.Z == self.Z.astype(np.float32)).all())
+        limit = _EXPLAINED_SINGLE if single else _EXPLAINED
+        explained = off <= limit**2 * spread
+        if explained.all():
+            return found
+        return np.where(explained[:, np.newaxis], found, self._learned(rehearsal))
+
+
+def _mixtures(tried: list[Array], truth: Array) -> tuple[Rows, Rows, Array]:
+    """For every column the two guesses, and the share of the first, that come nearest to it.
+
+    The first guess is the mean. Any other must be better by more than two standard errors of
+    its lead, and two better than one by a twentieth: the records that they are tried on are few.
+    """
+    squares = np.stack([np.square(guess - truth) for guess in tried])  # ways x records x columns
+    error = squares.sum(axis=1)
+    lead = squares[0] - squares
+    doubtful = lead.sum(axis=1) < 2 * np.sqrt(len(truth)) * lead.std(axis=1)
+    doubtful[0] = False
+    first = np.where(doubtful, np.inf, error).argmin(axis=0)
+    columns = np.arange(truth.shape[1])
+    best, least = np.stack(tried)[first, :, columns].T, error[first, columns]
+    second, share, limit = first.copy(), np.ones(len(columns)), 0.95 * least
+    for i, other in enumerate(tried):
+        off = best - other
+        size = np.square(off).sum(axis=0)
+        part = (off * (truth - other)).sum(axis=0) / np.where(size > 0, size, 1.0)
+        part = np.clip(np.where(size > 0, part, 1.0), 0.0, 1.0)
+        new = np.square(other + part * off - truth).sum(axis=0)
+        better = new < limit
+        second[better], share[better], limit[better] = i, part[better], new[better]
+    return first, second, share
+
+
+def _undone(
+    Z: Array, stolen: StolenKey, sample: Array | None, start: Array | None = None
+) -> Array | None:
     """The perturbation's own inverse; None where it has none."""
     undo = getattr(stolen.perturbation, "undo", None)
     if undo is None:
         return None
     takes = inspect.signature(undo).parameters
-    options = {"sample": sample} if "sample" in takes and sample is not None else {}
+    given = {"sample": sample, "start": start}
+    options = {k: v for k, v in given.items() if k in takes and v is not None}
     try:
         if "first_row" not in takes:
             return np.asarray(undo(Z, **options), dtype=np.float64)
@@ -115,38 +236,6 @@ def _by_runs(Z: Array, rows: Rows, undo: Any, options: dict[str, Any]) -> Array:
         out[run] = part
     assert out is not None
     return out
-
-
-def _simulated(known: Knowledge, perturbation: Any, n: int, rng: np.random.Generator) -> Array:
-    """Records such as the table may hold: a sample's, else any within the bounds."""
-    sample, bounds = known.find(PopulationSample), _bounds(known, perturbation)
-    if sample is not None and len(sample.records):
-        records = sample.records[rng.permutation(len(sample.records))[:n]]
-        missing = n - len(records)
-        if missing > 0:
-            # Between two records of the sample: like them, and unlike every one.
-            share = rng.random((missing, 1))
-            one, other = (records[rng.integers(len(records), size=missing)] for _ in range(2))
-            records = np.vstack([records, share * one + (1 - share) * other])
-    elif bounds is not None:
-        records = bounds[0] + rng.random((n, len(bounds[0]))) * (bounds[1] - bounds[0])
-    else:
-        raise AttackError(
-            "this perturbation has no inverse, and nothing is known of the table's range: the "
-            "attack needs PopulationSample, ColumnStatistics or declared bounds"
-        )
-    return records if bounds is None else np.asarray(np.clip(records, *bounds))
-
-
-def _bounds(known: Knowledge, perturbation: Any) -> tuple[Array, Array] | None:
-    """What the key itself says of the columns' range comes first."""
-    if hasattr(perturbation, "key_bounds"):
-        low, high = perturbation.key_bounds()
-        return np.asarray(low), np.asarray(high)
-    public, statistics = known.find(PublicParameters), known.find(ColumnStatistics)
-    if public is not None and public.low is not None and public.high is not None:
-        return np.asarray(public.low), np.asarray(public.high)
-    return None if statistics is None else (statistics.low, statistics.high)
 
 
 def _finite(guess: Array) -> Array:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: Arguments that a line of code can only name, and what stands behind the names.
 NAMED = {
     "perturbation": "what made the release",
+    "made_by": "what makes releases alike, without a key",
     "detector": "what looked for the outliers",
     "attacks": "the attacks that were asked for",
     "knowledge": "the facts that every attack was given",
@@ -21,11 +22,14 @@ NAMED = {
     "weights": "how much each column matters",
     "parameters": "what is public about the release's method",
     "kept": "the columns that left as they were",
+    "table_kept": "the same columns of the table's own rows",
     "other_releases": "the further releases of the same rows",
     "other_parameters": "what is public about each of them",
     "policy": "the demands",
 }
-_NUMBERS = ("n_trials", "most_pairs", "rows_correspond", "order_known", "random_state")
+_NUMBERS = (
+    "n_trials", "most_pairs", "rows_correspond", "order_known", "order_shows", "random_state",
+)  # fmt: skip
 
 
 def named(arguments: Mapping[str, Any]) -> list[str]:
@@ -61,8 +65,9 @@ def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
     values = {name: settings[name] for name in _NUMBERS if settings.get(name) is not None}
     if "detector" not in names and findings.detection.n_outliers:
         values["n_outliers"] = findings.detection.n_outliers
-    if values.get("order_known"):
-        del values["order_known"]  # as it is where nothing is said
+    for name in ("order_known", "order_shows"):
+        if values.get(name):
+            del values[name]  # as it is where nothing is said
     if public:
         values.pop("random_state", None)
     arguments = [f"{name}={name}" for name in names] + [f"{n}={v!r}" for n, v in values.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,8 +120,36 @@ def other_length(table: Loaded, release: Loaded) -> str | None:
     )
 
 
-def as_numbers(column: pa.ChunkedArray) -> Array | None:
-    """A kept column as an attacker would use it: numbers, times, or codes in sorted order."""
+@dataclass(frozen=True, slots=True)
+class KeptColumn:
+    """One column that left as it was: of the released rows, and of the table's own."""
+
+    released: Array = field(repr=False)
+    own: Array = field(repr=False)
+    is_category: bool  # numbers are codes
+
+
+def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | None:
+    """A kept column as an attacker would use it: numbers, times, or codes of categories.
+
+    Codes are the same on both sides. None where values cannot be compared at all.
+    """
+    first, second = _as_numbers(released), _as_numbers(own)
+    if first is not None and second is not None:
+        return KeptColumn(first, second, is_category=False)
+    try:
+        mine, theirs = (
+            column.cast(pa.string()).fill_null("").to_numpy().astype(str)
+            for column in (released, own)
+        )
+    except (pa.ArrowException, ValueError):
+        return None
+    codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1].astype(np.float64)
+    return KeptColumn(codes[: len(mine)], codes[len(mine) :], is_category=True)
+
+
+def _as_numbers(column: pa.ChunkedArray) -> Array | None:
+    """Numbers, times, or numbers written as text; None for any other text."""
     kind = column.type
     try:
         if pa.types.is_temporal(kind):
@@ -131,15 +158,10 @@ def as_numbers(column: pa.ChunkedArray) -> Array | None:
             values = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
             known = np.isfinite(values)
             return np.where(known, values, values[known].mean() if known.any() else 0.0)
-        texts = column.cast(pa.string()).fill_null("").to_numpy().astype(str)
-        with contextlib.suppress(ValueError):  # numbers that are written as text
-            written = texts.astype(np.float64)
-            if np.isfinite(written).all():
-                return np.asarray(written)
+        written = column.cast(pa.string()).fill_null("").to_numpy().astype(str).astype(np.float64)
+        return np.asarray(written) if np.isfinite(written).all() else None
     except (pa.ArrowException, ValueError):
         return None
-    codes = np.unique(texts, return_inverse=True)[1]
-    return np.asarray(codes, dtype=np.float64)
 
 
 def as_labels(loaded: Loaded, column: str) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.auditing.candidates import Candidate
-from isinglass.auditing.measured import Measurement
+from isinglass import stated
+from isinglass.auditing.measured import AttackerGain, Measurement
+from isinglass.auditing.workers import Task
+from isinglass.documents import BrokenDocumentError, read_json
 from isinglass.errors import AuditError
 
 Array = NDArray[Any]
+FORMAT = "isinglass-tune-2"
+_FORMER = ("isinglass-tune-1",)
+_LARGEST_SHARE = 10.0  # of a gain's interval, which may reach a little beyond 1
 
 
 @dataclass(slots=True)
@@ -45,7 +49,7 @@ class Book:
         lines = text.splitlines()
         if not lines:
             head: dict[str, Any] = {
-                "format": "isinglass-tune-1",
+                "format": FORMAT,
                 "seed": secrets.randbelow(2**31) if seed is None else seed,
                 "salt": secrets.token_hex(16),
             }
@@ -54,13 +58,19 @@ class Book:
             book._write(json.dumps(head))
             return book
         try:
-            head = json.loads(lines[0])
-            same = head["table"] == _digest(X, asked, head["salt"])
-            book = cls(int(head["seed"]), path)
+            head = read_json(lines[0])
+            if head["format"] in _FORMER:
+                raise AuditError(
+                    f"{path} was kept by an earlier version, which measured less; begin a new file"
+                )
+            salt = stated.word(head["salt"], "salt")
+            same = head["table"] == _digest(X, asked, salt)
+            book = cls(stated.whole(head["seed"], "seed"), path)
             for line in lines[1:]:
                 entry = _parsed(line)
                 if entry is not None:  # a last line that was cut short is measured again
-                    book.entries[entry["of"]] = Measurement(**entry["found"])
+                    of = stated.word(entry["of"], "of", longest=1_000)
+                    book.entries[of] = _measurement(entry["found"])
         except (ValueError, LookupError, TypeError):
             raise AuditError(f"{path} is not a file that a search can go on from") from None
         if not same or (seed is not None and seed != book.seed):
@@ -69,16 +79,19 @@ class Book:
             book._write("")  # what comes next must not end up behind a line that was cut short
         return book
 
-    def known(
-        self, candidate: Candidate, n_rows: int, draw: int, found: Callable[[int], Measurement]
-    ) -> Measurement:
-        """The measurement, from the book or made now."""
-        of = f"{candidate.method} {candidate.setting} {n_rows} {draw}"
-        if of not in self.entries:
-            words = hashlib.sha256(f"{self.seed} {of}".encode()).digest()
-            self.entries[of] = found(int.from_bytes(words[:4], "little") >> 1)
-            self._write(json.dumps({"of": of, "found": asdict(self.entries[of])}))
-        return self.entries[of]
+    def seed_of(self, task: Task) -> int:
+        """The seed of a task: its own, whenever and wherever it is measured."""
+        words = hashlib.sha256(f"{self.seed} {task.of}".encode()).digest()
+        return int.from_bytes(words[:4], "little") >> 1
+
+    def find(self, task: Task) -> Measurement | None:
+        """The measurement, where it was made before."""
+        return self.entries.get(task.name)
+
+    def keep(self, task: Task, found: Measurement) -> None:
+        """Note a measurement, in the file too."""
+        self.entries[task.name] = found
+        self._write(json.dumps({"of": task.name, "found": asdict(found)}))
 
     def _write(self, line: str) -> None:
         if self.path is None:
@@ -90,10 +103,35 @@ class Book:
             raise AuditError(f"{self.path} cannot be written: {error.strerror}") from None
 
 
+def _measurement(facts: dict[str, Any]) -> Measurement:
+    """A measurement as this program could have written it."""
+    attackers = tuple(AttackerGain(**a) for a in facts["attackers"])
+    steps = stated.names(facts["contenders"], "contenders")
+    found = Measurement(**{**facts, "attackers": attackers, "contenders": steps})
+    for name in ("n_outliers", "n_labeled", "n_scored"):
+        stated.whole(getattr(found, name), name)
+    _share(found.detection, "detection")
+    for area in (found.auc_table, found.auc_release):
+        if area is not None:
+            _share(area, "auc")
+    for one in (found, *attackers):
+        stated.word(one.strongest, "strongest")
+        for name in ("gain", "gain_low", "gain_high"):
+            _share(getattr(one, name), name)
+    for attacker in attackers:
+        stated.word(attacker.name, "name")
+    return found
+
+
+def _share(value: Any, name: str) -> None:
+    if abs(stated.number(value, name)) > _LARGEST_SHARE:
+        raise ValueError(f"{name} must be a share")
+
+
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
-        return dict(json.loads(line))
-    except ValueError:
+        return dict(read_json(line))
+    except BrokenDocumentError:
         return None
 
 

@@ -20,6 +20,8 @@ MOST_SAMPLED = 10_000
 SEEN_WHOLE = 20_000
 #: The same where rows may stand in any order; comparing each record with more takes too long.
 SEEN_UNALIGNED = 1_000_000
+#: Records of a sample that are looked for in the release.
+SOUGHT = 1_000
 HELD_OUT = 0.2
 SAMPLED = 0.1
 #: Records known without their rows; more make the search for them longer, not surer.
@@ -49,9 +51,10 @@ class Cast:
         """The largest number of known pairs that is tried."""
         return max(self.levels, default=0)
 
-    def pairs(self, table: Array, n: int) -> KnownPairs:
-        """The first n rows with their records, numbered as the attacked rows are."""
-        return KnownPairs(np.arange(n), table[self.attacked[:n]])
+    def pairs(self, table: Array, n: int, *, whole: bool = False) -> KnownPairs:
+        """The first n rows with their records, numbered as the attacked rows are, or the file's."""
+        rows = self.attacked[:n]
+        return KnownPairs(rows if whole else np.arange(n), table[rows])
 
 
 def pair_levels(n_rows: int, n_columns: int, most: int | None = None) -> tuple[int, ...]:
@@ -95,6 +98,8 @@ def cast_rows(
     scored = len(attacked)
     if n_rows <= SEEN_WHOLE or not aligned:
         attacked = np.concatenate([attacked, np.setdiff1d(order, attacked)])
+    else:  # the rows of some records of the sample, to see whether they are found
+        attacked = np.concatenate([attacked, sample[:SOUGHT]])
     is_chosen = np.zeros(len(attacked), dtype=bool)
     is_chosen[n_known : n_known + len(chosen)] = True
     is_outlier = np.isin(attacked, outliers)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isinglass import vega
+
 # Okabe and Ito's palette: told apart with any color vision. The dark page takes its light half.
 _LIGHT = {
     "$ink": "#1d2733", "$soft": "#5b6876", "$line": "#e1e6ec", "$paper": "#ffffff",
@@ -43,10 +45,8 @@ class Chart:
 
     def svg(self, *, dark: bool = False) -> str:
         """The picture as SVG; drawn here, without a browser or a network."""
-        import vl_convert
-
         spec = _painted(self.spec, _DARK if dark else _LIGHT)
-        return _numbered_from_zero(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+        return _numbered_from_zero(vega.svg(spec))
 
 
 def data_uri(svg: str) -> str:
@@ -62,10 +62,8 @@ def width_of(svg: str) -> float:
 
 def png(chart: Chart, path: str | Path, *, dark: bool = False) -> None:
     """Write a chart as PNG, twice its size in pixels."""
-    import vl_convert
-
     spec = _painted(chart.spec, _DARK if dark else _LIGHT)
-    Path(path).write_bytes(vl_convert.vegalite_to_png(spec, scale=2, allowed_base_urls=[]))
+    Path(path).write_bytes(vega.png(spec, scale=2))
 
 
 def drawing(values: list[dict[str, Any]]) -> Any:

@@ -132,7 +132,11 @@ def success(attacks: tuple[AttackResult, ...]) -> Chart | None:
 
 
 def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
-    """Which columns fall to which attack: success over baseline, the worst columns first."""
+    """Which columns fall to which attack: the verdict's gain, the worst columns first.
+
+    Cells are hatched where a stretched range leaves a blind guess no room to be wrong: there the
+    gain rests on the other two measures.
+    """
     import altair as alt
 
     best: dict[str, AttackResult] = {}
@@ -140,11 +144,12 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
         if attack.columns and not attack.with_key:
             best.setdefault(attack.name, attack)
     over = {
-        (c.name, name): c.success - c.baseline
+        (c.name, name): c.gain
         for name, attack in best.items()
         for c in attack.columns
-        if words.finite(c.success) and words.finite(c.baseline)
+        if words.finite(c.gain)
     }
+    stretched = {c.name for attack in best.values() for c in attack.columns if c.no_room}
     worst = {c: max(v for (name, _), v in over.items() if name == c) for c, _ in over}
     shown = sorted(worst, key=lambda c: -worst[c])[:MOST_COLUMNS]  # ties in the table's order
     if not shown:
@@ -153,7 +158,7 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
     names = [words.name_of(n) for n in best]
     data = [
         {"column": labels[c], "attack": words.name_of(n), "over": over[c, n],
-         "said": f"{100 * over[c, n]:.0f}".replace("-0", "0")}
+         "said": f"{100 * over[c, n]:.0f}", "hatched": c in stretched}
         for c in shown
         for n in best
         if (c, n) in over
@@ -168,7 +173,7 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
         cell.mark_rect(stroke="$paper", strokeWidth=1).encode(
             color=alt.Color(
                 "over:Q",
-                title="% over the blind baseline; below 0 in the color of 0",
+                title="% of the way from a blind guess to the exact values",
                 scale=alt.Scale(domain=[0, 1], range=["$cold", "$warm", "$hot"], clamp=True),
                 legend=alt.Legend(
                     labelExpr=PERCENT,
@@ -178,6 +183,9 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
                     titleLimit=400,
                 ),
             )
+        ),
+        cell.transform_filter("datum.hatched").mark_text(
+            fontSize=13, opacity=0.35, color="$ink", text="/ / / /"
         ),
         cell.mark_text(fontSize=11).encode(
             text="said:N",
@@ -191,16 +199,18 @@ def heat(attacks: tuple[AttackResult, ...]) -> Chart | None:
         if len(worst) > len(shown)
         else ""
     )
-    below = (
-        " Below 0 % an attack did worse than the blind guess; such cells have the color of 0 %."
-        if min(over[c, n] for c in shown for n in best if (c, n) in over) < 0
+    hatched = (
+        " In hatched rows a few far values stretch the column's range, so that any guess comes "
+        "close by that measure; the figure rests on the others."
+        if stretched & set(shown)
         else ""
     )
     return Chart(
         name="heat",
         title="Which columns fall to which attack",
         alt=f"Column {words.column_name(top)} came off worst: {words.name_of(by)} got "
-        f"{words.share(worst[top])} of its values over the blind baseline.{part}{below}",
+        f"{words.share(worst[top])} of the way from a blind guess to the exact values."
+        f"{part}{hatched}",
         wide=True,
         header=("column", *names),
         rows=tuple(

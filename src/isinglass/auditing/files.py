@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing import align
-from isinglass.auditing.align import Array, Loaded, Rows
+from isinglass.auditing.align import KeptColumn, Loaded, Rows
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -103,7 +104,10 @@ def audit_files(
             f"{facts.method}"
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
+    # The table's own values of what was kept: what a public table would be joined by.
+    apart = [n for n in _kept_names(facts) if n in opened.schema.names and n not in beside]
     columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    columns = replace(columns, kept=(*columns.kept, *apart))
     categories = None if key is None or key.categories is None else dict(key.categories)
     source = Source(opened, columns, missing=missing, categories=categories)
     refuse_other_width(source, released, facts, perturbation)
@@ -124,7 +128,7 @@ def audit_files(
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
-    kept = _kept(theirs, kept_names, notes)
+    kept = _kept(theirs, mine, kept_names, notes)
     aligned = correspond is not False and ordered
     others, other_parameters = [], []
     for path in other_releases:
@@ -136,7 +140,7 @@ def audit_files(
         others.append(loaded.X)
         same = said is not None and made_from_these(said, source.names)
         other_parameters.append(public_parameters(said, source.names) if same else None)
-        kept |= _kept(loaded, [n for n in unchanged if n not in kept], notes)
+        kept |= _kept(loaded, mine, [n for n in unchanged if n not in kept], notes)
     if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(facts, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -146,17 +150,25 @@ def audit_files(
         mine.X,
         theirs.X,
         perturbation=perturbation,
+        made_by=None if facts is None or perturbation is not None else remade(facts, source.names),
         n_trials=n_trials,
         n_outliers=n_outliers,
         most_pairs=most_pairs,
         labels=None if label is None else align.as_labels(mine, label),
         column_names=list(source.names),
         parameters=public_parameters(facts, source.names),
-        kept=np.column_stack(list(kept.values())) if kept else None,
+        kept=None
+        if not kept
+        else KeptColumns(
+            np.column_stack([k.released for k in kept.values()]),
+            np.array([k.is_category for k in kept.values()]),
+        ),
+        table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
         other_releases=tuple(others),
         other_parameters=tuple(other_parameters),
         rows_correspond=correspond,
         order_known=ordered,
+        order_shows=facts is None or facts.order != "keyed",
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,
@@ -236,7 +248,9 @@ def _aligned(
     """
     everything = np.arange(len(mine.X))
     if facts is not None and not keeps_rows(facts):
-        return mine, theirs, everything, False, True
+        # It is only said that rows do not correspond; where they might, both are tried.
+        same = len(mine.X) == len(theirs.X)
+        return mine, theirs, everything, None if same else False, True
     if id_column is not None:
         rows, places = align.match(mine, theirs, id_column)
         for loaded, n in ((mine, len(rows)), (theirs, len(places))):
@@ -257,12 +271,34 @@ def _aligned(
     return mine, theirs, everything, None if facts is None else True, True
 
 
-def _kept(release: Loaded, names: Sequence[str], notes: list[str]) -> dict[str, Array]:
-    """Kept columns as numbers; every attack gets them."""
-    found = {name: align.as_numbers(release.beside.column(name)) for name in names}
-    if lost := [name for name, values in found.items() if values is None]:
+def _kept_names(facts: Facts | None) -> tuple[str, ...]:
+    return () if facts is None else facts.kept
+
+
+def _kept(
+    release: Loaded, table: Loaded, names: Sequence[str], notes: list[str]
+) -> dict[str, KeptColumn]:
+    """Kept columns as numbers; every attack gets them.
+
+    The table's own column of the same name is what others know of it; a column that the table
+    does not have is known from the release alone.
+    """
+    found: dict[str, KeptColumn] = {}
+    lost = []
+    for name in names:
+        released = release.beside.column(name)
+        own = table.beside.column(name) if name in table.beside.column_names else released
+        if own is released and len(release.X) != len(table.X):
+            notes.append(f"Column {name} is not in the table and was not used to join rows.")
+            continue
+        column = align.as_kept(released, own)
+        if column is None:
+            lost.append(name)
+        else:
+            found[name] = column
+    if lost:
         notes.append(f"Kept columns that cannot be read as numbers were not used: {listed(lost)}.")
-    return {name: values for name, values in found.items() if values is not None}
+    return found
 
 
 def _other(

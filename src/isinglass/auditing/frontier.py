@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from isinglass.auditing.candidates import Candidate
+from isinglass.auditing.measured import AttackerGain
+from isinglass.plain import for_json, plain
 from isinglass.table.write import whole_file
 
 
@@ -30,15 +32,30 @@ class Point:
     round: int  # how far it came; settings of different rounds saw different numbers of rows
     on_frontier: bool = False
     recommended: bool = False
+    #: What each named attacker got; empty for settings that were left before the last round.
+    attackers: tuple[AttackerGain, ...] = ()
+    #: Area under the curve of the known anomalies, in the table and in the release.
+    auc_table: float | None = None
+    auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
 
     @property
     def candidate(self) -> Candidate:
         return Candidate(self.method, self.value)
 
     def dominates(self, other: Point) -> bool:
-        """At least as good in both respects, and better in one."""
-        better = self.detection > other.detection or self.gain < other.gain
-        return self.detection >= other.detection and self.gain <= other.gain and better
+        """At least as good in every respect, and better in one."""
+        mine, theirs = self._respects(), other._respects()
+        return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def _respects(self) -> tuple[float, float, float]:
+        """What more of is better."""
+        return self.detection, -self.gain, 0.0 if self.auc is None else self.auc
+
+    def gain_of(self, attacker: str) -> AttackerGain | None:
+        """What a named attacker got, where it was measured."""
+        return next((a for a in self.attackers if a.name == attacker), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +72,16 @@ class Frontier:
     min_detection: float
     max_attack_gain: float
     settings: dict[str, Any] = field(default_factory=dict)
+    attacker: str = "insider"  # whose gain counts
+    min_auc: float | None = None
     table: str = "TABLE"  # the file that was searched, by its name
     #: Words of the command line that say which of its columns leave, and how it is read.
     options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # As of a report: what is shown is Python's own, whoever measured it.
+        for name in ("points", "recommended", "settings"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
     @property
     def code(self) -> str | None:
@@ -82,6 +106,8 @@ class Frontier:
             "sentence": self.sentence,
             "min_detection": self.min_detection,
             "max_attack_gain": self.max_attack_gain,
+            "min_auc": self.min_auc,
+            "attacker": self.attacker,
             "settings": self.settings,
         }
 
@@ -92,7 +118,7 @@ class Frontier:
             raise ValueError(f"path must end in .html, .json or .png, got {path.name}")
         with whole_file(path, force=True) as temporary:
             if path.suffix == ".json":
-                text = json.dumps(self.to_json(), indent=2)
+                text = json.dumps(for_json(self.to_json()), indent=2, allow_nan=False)
                 temporary.write_text(text, encoding="utf-8")
             elif path.suffix == ".html":
                 from isinglass.auditing.frontier_page import render

@@ -9,6 +9,7 @@ from typing import Any
 
 from isinglass.auditing import words
 from isinglass.auditing.chart import METHODS, PERCENT, SHAPES, Chart, drawing, finished
+from isinglass.plain import plain
 
 _WIDTH, _HEIGHT = 370, 320
 _LABEL = "use this"
@@ -21,7 +22,7 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
 
     keys = ("method", "setting", "detection", "detection_low", "detection_high", "gain",
             "gain_low", "gain_high", "on_frontier", "recommended")  # fmt: skip
-    data = [{k: _plain(p.get(k)) for k in keys} for p in points]
+    data = [{k: plain(p.get(k)) for k in keys} for p in points]
     data = [d for d in data if words.finite(d["detection"]) and words.finite(d["gain"])]
     methods = sorted({str(d["method"]) for d in data})
     at = [m % len(METHODS) for m in range(len(methods))]
@@ -168,8 +169,3 @@ def _overlap(x: float, y: float, box: tuple[float, float, float, float]) -> bool
         and right > x - _HALF[0]
         and (top < y + _HALF[1] and bottom > y - _HALF[1])
     )
-
-
-def _plain(value: Any) -> Any:
-    """A numpy number as Python's own, so that it can be written as JSON."""
-    return value.item() if hasattr(value, "item") else value

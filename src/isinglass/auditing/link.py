@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.fit import blocks
-from isinglass.attack.linkage import Linker
-from isinglass.auditing.plan import Scene
-from isinglass.auditing.policy import QUANTILES
+from isinglass.attack.join import JoinedFit
+from isinglass.attack.linker import Linker
+from isinglass.attack.pattern_linkage import PatternLinker
+from isinglass.auditing.cast import SOUGHT
+from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.result import Linkage
+from isinglass.auditing.scene import Scene
 from isinglass.measure.randomization import (
     average_level,
     expected_randomization_level,
@@ -25,45 +28,136 @@ Array = NDArray[Any]
 _MOST_PAIRS = 1_000_000_000
 _MOST_EXPECTED = 10_000
 _LISTED = 20
+#: Rows that are assigned to records as a whole; the time grows with their third power.
+_MOST_ASSIGNED = 2_000
 
 
-def linkage(scene: Scene, linker: Linker) -> Linkage | None:
-    """Levels of the records under attack that the attacker did not know before."""
+def linkage(scene: Scene, linker: Linker | PatternLinker, *, brief: bool = False) -> Linkage | None:
+    """Levels of the records under attack that the attacker did not know before.
+
+    `brief` leaves out what takes long and tells nothing about the average record. Patterns are
+    those of the whole file, and no public table of fewer columns is tried with them.
+    """
     places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
     places = places[: max(200, _MOST_PAIRS // len(scene.table))]
     chosen = scene.cast.chosen[places]
     if not chosen.any():
         return None
     numbers = scene.cast.attacked[places]
+    narrow = isinstance(linker, Linker)
+    if not narrow:
+        places = numbers
     levels = _levels(linker, places, numbers)
     worst = np.lexsort((numbers, levels))[:_LISTED]
     random = levels[chosen]
-    return Linkage(
-        average=average_level(random),
-        worst_1pct=float(worst_level(random)),
-        expected=_expected(scene),
-        linked=float((random == 1).mean()),
+    if brief:
+        return _summed_up(random, n_public=len(scene.table))
+    return _summed_up(
+        random,
         n_public=len(scene.table),
+        assigned=_assigned(linker, places[chosen], numbers[chosen]),
+        expected=_expected(scene),
         worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
-        by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
-        levels=tuple((q, float(worst_level(random, q))) for q in QUANTILES),
+        by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]) if narrow else (),
     )
 
 
-def _levels(linker: Linker, places: Array, truth: Array, n_columns: int | None = None) -> Array:
+def recognition(scene: Scene, linker: Linker) -> Linkage | None:
+    """Levels of the sample's records: how many released rows fit each as well as its own row.
+
+    Where the release was not attacked whole, rows that were left out count in proportion.
+    """
+    places = np.full(len(scene.table), -1)
+    places[scene.cast.attacked] = np.arange(len(scene.cast.attacked))
+    records = np.flatnonzero(places[scene.cast.sample] >= 0)[:SOUGHT]
+    if not len(records):
+        return None
+    own = places[scene.cast.sample[records]]
+    best = np.empty(len(records))
+    for block, fits in blocks(linker.fit(own)):
+        best[block] = fits[np.arange(len(fits)), records[block]]
+    slack = 1e-12 * np.abs(np.where(np.isfinite(best), best, 0.0))
+    better, n_rows = np.zeros(len(records)), len(scene.cast.attacked)
+    for block, fits in blocks(linker.fit(np.arange(n_rows))):
+        alike = fits[:, records] >= best - slack
+        if linker.groups is not None:  # a row with other kept values is another record's
+            rows, sought = linker.groups.released[block], linker.groups.public[records]
+            alike &= rows[:, np.newaxis] == sought
+        better += alike.sum(axis=0)
+    # A record that is impossible even for its own row is as good as lost among all.
+    levels = np.where(np.isfinite(best), np.maximum(better, 1), n_rows)
+    scaled = 1 + (levels - 1) * (len(scene.released) / n_rows)
+    return _summed_up(np.rint(scaled).astype(np.int64), n_public=len(scene.released))
+
+
+def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
+    chances = 1.0 / levels
+    error = float(chances.std() / np.sqrt(len(chances)))
+    mean = float(chances.mean())
+    return Linkage(
+        average=average_level(levels),
+        worst_1pct=float(worst_level(levels)),
+        expected=about.pop("expected", None),
+        linked=max(float((levels == 1).mean()), about.pop("assigned", 0.0)),
+        n_public=n_public,
+        levels=tuple((q, float(worst_level(levels, q))) for q in QUANTILES),
+        reidentification=mean,
+        reidentification_high=min(1.0, mean + 1.96 * error + 1.0 / len(chances)),
+        reidentification_max=float(chances.max()),
+        n_records=len(levels),
+        **about,
+    )
+
+
+def _levels(
+    linker: Linker | PatternLinker, places: Array, truth: Array, n_columns: int | None = None
+) -> Array:
     """How many public records fit each of these rows as well as the true one, itself included.
 
     A level of one means that the best fit is the truth. Ties are no link: whoever sees two
     records that fit equally well can only guess.
     """
     levels = np.empty(len(places), dtype=np.int64)
-    for block, fits in blocks(linker.fit(places, n_columns)):
+    fit = linker.fit(places, n_columns)
+    if isinstance(fit, JoinedFit):
+        return _joined_levels(fit, truth)
+    for block, fits in blocks(fit):
         levels[block] = levels_from_fits(fits, truth[block])
     return levels
 
 
+def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
+    """The same where only records with the same kept values are possible, group by group."""
+    levels = np.full(len(truth), fit.n_public, dtype=np.int64)
+    for rows, candidates, fits in fit.parts():
+        where = np.searchsorted(candidates, truth[rows])
+        inside = candidates[np.minimum(where, len(candidates) - 1)] == truth[rows]
+        levels[rows[inside]] = levels_from_fits(fits[inside], where[inside])
+    return levels
+
+
+def _assigned(linker: Linker | PatternLinker, places: Array, truth: Array) -> float:
+    """Share of rows linked rightly where no record may be given to two rows.
+
+    Whoever holds the whole table knows that each record left once.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    places, truth = places[:_MOST_ASSIGNED], truth[:_MOST_ASSIGNED]
+    if len(linker.public) > 2 * _MOST_ASSIGNED:
+        return 0.0
+    fits = np.vstack([fits for _, fits in blocks(linker.fit(places))])
+    possible = np.isfinite(fits)
+    if not possible.any():
+        return 0.0
+    worst = float(fits[possible].min())
+    cost = np.where(possible, -fits, 1e3 * (1.0 + abs(worst)))
+    _, found = linear_sum_assignment(cost)
+    return float((found == truth).mean())
+
+
 def _by_dimension(
-    linker: Linker, places: Array, truth: Array
+    linker: Linker | PatternLinker, places: Array, truth: Array
 ) -> tuple[tuple[int, float, float], ...]:
     """Average and worst level for public tables of one column, two, four and so on."""
     some = max(100, _MOST_PAIRS // (20 * len(linker.public)))

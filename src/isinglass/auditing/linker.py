@@ -5,7 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from isinglass.attack.knowledge import Fact, Knowledge
-from isinglass.attack.linkage import LinkageAttack, Linker
+from isinglass.attack.linkage import LinkageAttack
+from isinglass.attack.linker import Linker
 
 
 class KeepingLinkage(LinkageAttack):

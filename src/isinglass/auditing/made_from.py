@@ -14,10 +14,11 @@ from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.align import Loaded
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
+from isinglass.perturb.limits import refuse_misstated
 from isinglass.perturb.load import methods
 from isinglass.perturb.public_matrix import PublicMatrix
 from isinglass.perturb.scaled import ScaledPerturbation
-from isinglass.release import Facts, read_facts
+from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table
@@ -34,11 +35,32 @@ class KeyFacts:
 
 
 def facts_of(release: str | Path) -> Facts | None:
-    """A release's own facts; None where it is not one of ours."""
+    """A release's own facts; None where it is not one of ours.
+
+    One that says it is ours, and says what cannot be, is refused.
+    """
     try:
-        return read_facts(release)
-    except ReleaseError:  # somebody else made it
+        facts = read_facts(release)
+    except NotOurReleaseError:  # somebody else made it
         return None
+    kind = methods().get(facts.method)
+    try:
+        if kind is not None:
+            refuse_misstated(kind, facts.parameters)
+        _refuse_other_components(facts)
+    except ValueError as error:
+        raise ReleaseError(f"{release} says things about itself that cannot be: {error}") from None
+    return facts
+
+
+def _refuse_other_components(facts: Facts) -> None:
+    """A release has as many columns as it says that records were turned into."""
+    stated = facts.parameters.get("n_components")
+    matrix = facts.parameters.get("public_matrix")
+    if isinstance(matrix, dict):
+        stated = PublicMatrix.from_json(matrix).n_components
+    if stated is not None and stated != len(facts.columns):
+        raise ValueError(f"n_components must be its {len(facts.columns)} columns, got {stated}")
 
 
 def table_columns(

@@ -1,24 +1,24 @@
-"""Pieces of a page: everything that comes from a file is escaped here."""
+"""Pieces of a page: everything that comes from a file is made printable and escaped here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from isinglass.auditing.chart import Chart, data_uri, width_of
 from isinglass.auditing.style import STYLE
+from isinglass.printable import html_text
 
 _ENLARGED = 1.15
 
 
 def text(value: object) -> str:
     """Anything as HTML; a percentage keeps its sign on the same line."""
-    return escape(str(value)).replace(" %", "&nbsp;%")
+    return html_text(value).replace(" %", "&nbsp;%")
 
 
 def code(lines: Sequence[str]) -> str:
     """Lines to be copied, so that nothing in them is made prettier."""
-    return f"<pre><code>{escape(chr(10).join(lines))}</code></pre>"
+    return f"<pre><code>{chr(10).join(map(html_text, lines))}</code></pre>"
 
 
 def facts(shown: Sequence[tuple[str, str]]) -> str:
@@ -35,7 +35,7 @@ def figure(chart: Chart | None) -> str:
     size = f"{_ENLARGED * width_of(light) / 16:.1f}rem"
     return f"""<figure><figcaption>{text(chart.title)}</figcaption><div class="{kind}"><picture>
 <source media="screen and (prefers-color-scheme: dark)" srcset="{data_uri(chart.svg(dark=True))}">
-<img src="{data_uri(light)}" alt="{escape(chart.alt)}" style="--own:{size}"></picture></div>
+<img src="{data_uri(light)}" alt="{html_text(chart.alt)}" style="--own:{size}"></picture></div>
 <p class="soft">{text(chart.alt)}</p>
 {folded("The numbers behind the chart", chart.header, chart.rows)}</figure>"""
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isinglass import chance
+from isinglass.auditing.attackers import ACQUAINTED, INSIDER
 from isinglass.auditing.candidates import Candidate
+from isinglass.auditing.cast import HELD_OUT
+from isinglass.auditing.effort import LOST, Effort, contenders, name_of
+from isinglass.auditing.link import linkage, recognition
+from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.members import membership
 from isinglass.auditing.plan import Wanted, plan
-from isinglass.auditing.redraw import redraw
-from isinglass.auditing.score import gain_interval
+from isinglass.auditing.redraw import Redrawn, redraw
+from isinglass.auditing.result import ATTACKERS, Linkage, holds
+from isinglass.auditing.scene import Step
+from isinglass.auditing.score import Yardstick, gain_interval
 from isinglass.auditing.subject import Subject, public_parameters, subject_of
 from isinglass.auditing.trial import attack_all
 from isinglass.auditing.utility import default_detector
@@ -21,11 +30,28 @@ Array = NDArray[Any]
 
 #: Records scored in a search; a hundredth more or less decides nothing yet.
 ENOUGH_TO_COMPARE = 2400
+#: Attackers without the key, weakest first.
+NAMED = ATTACKERS[:-1]
+EVERYTHING = Effort("all")
+
+
+@dataclass(frozen=True, slots=True)
+class AttackerGain:
+    """What one named attacker got of a release."""
+
+    name: str
+    gain: float
+    gain_low: float
+    gain_high: float
+    strongest: str  # the attack behind `gain`
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one draw of one setting gave; as plain numbers, so that it can be kept in a file."""
+    """What one draw of one setting gave; as plain numbers, so that it can be kept in a file.
+
+    `gain` and what follows it are those of the attacker who counts.
+    """
 
     detection: float
     n_outliers: int
@@ -33,6 +59,26 @@ class Measurement:
     gain_low: float
     gain_high: float
     strongest: str
+    attackers: tuple[AttackerGain, ...] = ()
+    #: Names of steps that may be the best ones under another key.
+    contenders: tuple[str, ...] = ()
+    #: Areas under the curve of known anomalies, where labels were given and both kinds occur.
+    auc_table: float | None = None
+    auc_release: float | None = None
+    n_labeled: int = 0  # known anomalies behind them, of so many records
+    n_scored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Got:
+    """What one attack got."""
+
+    step: str
+    attack: str
+    attacker: str
+    gain: float
+    low: float
+    high: float
 
 
 def measure(
@@ -43,32 +89,88 @@ def measure(
     attacks: Wanted = "auto",
     most_pairs: int | None = None,
     n_outliers: int | None = None,
+    labels: Array | None = None,
+    effort: Effort = EVERYTHING,
 ) -> Measurement:
     """Release `table` once under a new key and send the attackers, those with the key excepted."""
     perturbation = candidate.perturbation()
     rng = chance.generator(seed)
-    subject = _subject(table, candidate, n_outliers)
+    subject = _subject(table, candidate, n_outliers, labels)
     drawn = redraw(subject, perturbation, rng, enough=ENOUGH_TO_COMPARE, most_pairs=most_pairs)
-    steps, _ = plan(drawn.scene, attacks, seed)
-    steps = [step for step in steps if not step.with_key]
-    outcomes = attack_all(
-        drawn.scene, steps, subject.yard, held_out=drawn.held_out, rng=rng, tell=lambda: None
+    planned, _ = plan(drawn.scene, attacks, seed)
+    got: list[_Got] = []
+    for step in effort.steps(planned):
+        got += _attacked(drawn, step, subject.yard, rng)
+        if effort.stop and got and max(g.gain for g in got) >= LOST:
+            break
+    if effort.whole:
+        got += [
+            _Got("membership", "membership", m.attacker, m.gain, m.gain, _telling(m.high, m.low))
+            for m in membership(drawn.scene, drawn.held_out, rng)
+        ]
+    detection = drawn.detection
+    assert detection is not None  # candidates keep their rows
+    assert detection.rate is not None
+    counts = _best(effort.attacker, got)
+    return Measurement(
+        detection.rate,
+        detection.n_outliers,
+        counts.gain,
+        counts.gain_low,
+        counts.gain_high,
+        counts.strongest,
+        () if effort.stop else tuple(_best(name, got) for name in NAMED),
+        contenders([(g.step, g.attacker, g.gain) for g in got if g.step != "membership"]),
+        detection.auc_table,
+        detection.auc_release,
+        0 if labels is None else round((1 - HELD_OUT) * np.count_nonzero(labels)),
+        0 if labels is None else len(drawn.scene.table),
     )
-    done = [(o.score.gain(), o) for o in outcomes if o.score is not None]
-    assert drawn.detection is not None  # candidates keep their rows
-    rate = drawn.detection.rate
-    assert rate is not None
-    if not done:
-        return Measurement(rate, drawn.detection.n_outliers, 1.0, 0.0, 1.0, "none")
-    gain, best = max(done, key=lambda pair: pair[0])
-    assert best.score is not None
-    low, high = gain_interval(best.score, [])
-    # The highest upper limit may belong to another attacker.
-    high = max(high, *(gain_interval(o.score, [])[1] for _, o in done if o.score is not None))
-    return Measurement(rate, drawn.detection.n_outliers, gain, low, high, best.step.attack.name)
 
 
-def _subject(table: Array, candidate: Candidate, n_outliers: int | None) -> Subject:
+def _attacked(
+    drawn: Redrawn, step: Step, yard: Yardstick, rng: np.random.Generator
+) -> Iterable[_Got]:
+    """What a step got: of the values, and of linkage also how well records are picked out."""
+    scene = drawn.scene
+    (outcome,) = attack_all(
+        scene, [step], yard, held_out=drawn.held_out, rng=rng, tell=lambda: None
+    )
+    name = name_of(step)
+    if outcome.score is not None:
+        low, high = gain_interval(outcome.score, [])
+        yield _Got(name, step.attack.name, step.attacker, outcome.score.gain(), low, high)
+    attack = step.attack
+    if not isinstance(attack, KeepingLinkage) or attack.kept is None:
+        return
+    found: Linkage | None
+    if step.attacker == INSIDER and step.few:
+        holder, found = INSIDER, linkage(scene, attack.kept, brief=True)
+    else:
+        holder, found = ACQUAINTED, recognition(scene, attack.kept)
+    if found is not None:
+        high = replace(found, reidentification=found.reidentification_high).gain
+        yield _Got(name, attack.name, holder, found.gain, found.gain, high)
+
+
+def _best(name: str, got: list[_Got]) -> AttackerGain:
+    """The best of all attacks that need no more than this attacker holds."""
+    done = [g for g in got if holds(name, g.attacker)]
+    if not done:  # nothing was tried, so nothing is known
+        return AttackerGain(name, 1.0, 0.0, 1.0, "none")
+    best = max(done, key=lambda g: g.gain)
+    # The highest upper limit may belong to another attack.
+    return AttackerGain(name, best.gain, best.low, max(g.high for g in done), best.attack)
+
+
+def _telling(high: float, low: float) -> float:
+    """The upper limit of a membership's gain, which is nothing where chance would do as well."""
+    return max(0.0, 2.0 * high - 1.0) if low > 0.5 else 0.0
+
+
+def _subject(
+    table: Array, candidate: Candidate, n_outliers: int | None, labels: Array | None
+) -> Subject:
     perturbation = candidate.perturbation()
     # How a release is scaled depends on the method alone; no release exists yet.
     width = table.shape[1] if perturbation.keeps_columns else table.shape[1] + 1
@@ -78,5 +180,5 @@ def _subject(table: Array, candidate: Candidate, n_outliers: int | None) -> Subj
         names=None,
         detector=default_detector(len(table), n_outliers),
         parameters=public_parameters(perturbation),
-        labels=None,
+        labels=labels,
     )

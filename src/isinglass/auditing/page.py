@@ -11,7 +11,7 @@ from isinglass.auditing import charts, words
 from isinglass.auditing.again import audit_lines
 from isinglass.auditing.how_far_off import how_far_off
 from isinglass.auditing.markup import code, document, facts, figure, folded, scrolled, stacked, text
-from isinglass.auditing.questions import answers
+from isinglass.auditing.officer import officer_page
 from isinglass.auditing.result import (
     NOT_MEASURED,
     PARTLY,
@@ -33,7 +33,10 @@ def render(findings: Findings, *, public: bool = False, frontier: Frontier | Non
     findings = words.briefly(findings)
     parts = (
         verdict,
+        officer_page(findings, public=public),
+        "<h2>The technical part</h2>",
         _policy(findings),
+        _attackers(findings),
         _assumed(findings),
         "<h2>The numbers</h2>",
         _detection(findings.detection, public),
@@ -43,7 +46,6 @@ def render(findings: Findings, *, public: bool = False, frontier: Frontier | Non
         _linkage(findings, public),
         how_far_off(findings),
         "" if frontier is None else _frontier(frontier),
-        _headings(findings, public),
         _settings(findings, public),
     )
     body = "".join(part for part in parts if part)
@@ -86,10 +88,36 @@ def _verdict(findings: Findings, public: bool) -> str:
 <div class="verdict {look}"><p class="word {look}"><span aria-hidden="true">{sign}</span>
 {text(findings.verdict)}</p>
 <p>{text(words.detection_sentence(findings))} {text(words.attack_sentence(findings))}</p>
-{refused}</div>
+{_decided(findings)}{refused}</div>
 <p class="soft">{name}{findings.rows:,} records, {findings.columns:,} columns; method of the
 release: {text(findings.method)}. “Recovered”, “partly recovered” and “resisted the attacks listed”
 speak of the attacks below and of no others.</p></header>"""
+
+
+def _decided(findings: Findings) -> str:
+    """The assumption that decided the verdict, and one that was made for this audit alone."""
+    said = words.decisive_sentence(findings)
+    limited = words.limited_sentence(findings)
+    return "".join(f"<p>{text(sentence)}</p>" for sentence in (said, limited) if sentence)
+
+
+def _attackers(findings: Findings) -> str:
+    if not findings.attackers:
+        return ""
+    rows = [
+        (words.name_of(a.name), a.verdict, words.share(a.gain), words.interval(a.low, a.high),
+         words.number(a.r2), words.share(a.linked), words.number(a.membership),
+         words.name_of(a.strongest or "–"), a.assumes)
+        for a in findings.attackers
+    ]  # fmt: skip
+    head = ("attacker", "verdict", "gain", "interval", "R²", "linked", "membership", "by", "holds")
+    return (
+        "<h3>The attackers</h3><p>Each holds all that those above hold, and the best attack that "
+        "needs no more counts. The verdict is the insider&rsquo;s; a key holder stands apart. "
+        "Gain: how far the attacker gets from a blind guess (0&nbsp;%) to the exact values "
+        "(100&nbsp;%), by the worst of three measures, or to every record linked. Membership: "
+        "area under the curve, .5 is chance.</p>" + stacked(head, rows)
+    )
 
 
 def _policy(findings: Findings) -> str:
@@ -101,7 +129,7 @@ def _policy(findings: Findings) -> str:
     ]
     missed = sum(not line.met for line in findings.policy)
     said = "Every demand was met." if not missed else f"{missed} of {len(rows)} were not met."
-    return f"<h2>The policy</h2><p>{said}</p>" + stacked(("demand", "measured", "result"), rows)
+    return f"<h3>The policy</h3><p>{said}</p>" + stacked(("demand", "measured", "result"), rows)
 
 
 def _assumed(findings: Findings) -> str:
@@ -163,9 +191,9 @@ def _attacks(findings: Findings, public: bool) -> str:
         "10&nbsp;% of their column&rsquo;s range. The baseline is the best constant guess, blind "
         "to the release. The control holds the same guesses beside records that are not behind "
         "them: records that were held out and never released, or, where it says “rows permuted”, "
-        "other released records. What is hit there is not owed to the release. The gain is what "
-        "was taken of what the baseline leaves, by the reading that shows most; the verdict and "
-        "the order go by it.</p>"
+        "other released records. Correct guesses there did not come from the release. The gain "
+        "is how far the attacker gets from a blind guess (0&nbsp;%) to the exact values "
+        "(100&nbsp;%), by the worst of three measures; the verdict and the order go by it.</p>"
         + figure(charts.success(findings.attacks))
         + (_attack_table(plain) if plain else "")
     )
@@ -214,8 +242,9 @@ def _columns(attacks: tuple[AttackResult, ...]) -> str:
     if chart is None:
         return ""
     return (
-        "<h3>Which columns fall?</h3><p>Success less baseline, for each attack with the knowledge "
-        f"that served it best.</p>{figure(chart)}"
+        "<h3>Which columns fall?</h3><p>The gain of each column, for each attack with the "
+        f"knowledge that served it best: 0 for a blind guess, 100 for exact values.</p>"
+        f"{figure(chart)}"
     )
 
 
@@ -254,14 +283,6 @@ def _linkage(findings: Findings, public: bool) -> str:
         rows,
         opened=len(rows) <= _LONG,
     )
-
-
-def _headings(findings: Findings, public: bool) -> str:
-    parts = "".join(
-        f"<h3>{text(title)}</h3><p>{text(answer)}</p>"
-        for title, answer in answers(findings, public=public)
-    )
-    return f"<h2>The questions of NIST SP 800-226</h2>{parts}"
 
 
 def _settings(findings: Findings, public: bool) -> str:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
+from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import (
     Colluders,
-    ColumnStatistics,
-    KeptColumns,
     Knowledge,
     KnownPairs,
     KnownRecords,
-    OtherReleases,
-    PopulationSample,
     PublicParameters,
     PublicTable,
     StolenKey,
@@ -35,15 +29,17 @@ from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
+from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.cast import LOCATED, SEEN_UNALIGNED, Cast
+from isinglass.auditing.attackers import attacker_for, few_pairs
+from isinglass.auditing.cast import LOCATED
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.result import SkippedAttack
-
-Array = NDArray[Any]
+from isinglass.auditing.scene import Scene, Step
 
 #: Attacks by name, in the order of the report.
 ATTACKS: dict[str, type[Attack]] = {
@@ -55,6 +51,9 @@ ATTACKS: dict[str, type[Attack]] = {
         ICAAttack,
         MAPAttack,
         SpectralAttack,
+        PosteriorAttack,
+        RowOrderAttack,
+        KeptColumnsAttack,
         LinkageAttack,
         DistanceAttack,
         MatchedColumnsAttack,
@@ -69,123 +68,49 @@ ATTACKS: dict[str, type[Attack]] = {
 NEED_ROWS = ("known_input", "linkage", "pattern_linkage", "collusion", "stolen_key")
 
 
-@dataclass(frozen=True)
-class Scene:
-    """One release and all that could be known about it; the audit deals it out to attackers."""
-
-    table: Array = field(repr=False)  # the records that were released
-    released: Array = field(repr=False)
-    cast: Cast
-    parameters: PublicParameters | None = None
-    kept: Array | None = field(default=None, repr=False)
-    others: tuple[Array, ...] = field(default=(), repr=False)
-    key: Any = field(default=None, repr=False)  # the fitted perturbation, where it is at hand
-    rows_correspond: bool | None = None  # None: nobody said
-    #: What is public about the other releases; None where nothing is.
-    other_parameters: tuple[PublicParameters | None, ...] = ()
-    secret_order: bool = False  # rows correspond, and which to which is not known here
-
-    @cached_property
-    def statistics(self) -> ColumnStatistics:
-        """Of the whole table, for the many attackers who know them."""
-        return ColumnStatistics.of(self.table)
-
-    def seen(self) -> Array:
-        """The released rows under attack."""
-        return np.asarray(self.released[self.released_rows()], dtype=np.float64)
-
-    def released_rows(self, n: int | None = None) -> Array:
-        """Their numbers, or those of the first n; all where there is not one for each record."""
-        if len(self.released) != len(self.table):
-            return np.arange(len(self.released))[:SEEN_UNALIGNED]
-        return self.cast.attacked[:n]
-
-    def truth(self) -> Array:
-        return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
-
-    def common(self, *, others: bool = True, few: bool = False) -> Knowledge:
-        """What every attacker gets: public parameters, kept columns, and other releases.
-
-        Without `others` for attacks that read one release only: what is listed is used. `few`
-        for those that learn from pairs: they need no row but those known and those scored.
-        """
-        rows, known = self.released_rows(self.cast.n_few if few else None), Knowledge()
-        if self.parameters is not None:
-            known |= self.parameters
-        if self.kept is not None:
-            known |= KeptColumns(self.kept[rows])
-        if self.others and others:
-            known |= OtherReleases(tuple(t[rows] for t in self.others))
-        return known
-
-    def study(self) -> Knowledge:
-        """What is common, with the public matrices of all releases one below the other."""
-        first, rest = self.parameters, [p for p in self.other_parameters if p is not None]
-        matrices = [p.matrix for p in (first, *rest) if p is not None and p.matrix is not None]
-        if first is None or len(matrices) < 1 + len(self.others) or len(matrices) < 2:
-            return self.common(others=False)
-        alphas = [
-            np.full(len(m), p.parameters.get("alpha", 0.0))
-            for m, p in zip(matrices, (first, *rest), strict=True)
-        ]
-        said = {**first.parameters, "alpha": np.concatenate(alphas)}
-        return self.common() | replace(first, parameters=said, matrix=np.vstack(matrices))
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One attacker: an attack and what it knows."""
-
-    attack: Attack
-    knowledge: Knowledge
-    n_known: int = 0  # rows, from the first, whose records it knows: not to be scored
-    n_pairs: int | None = None
-    with_key: bool = False
-    uses_rows: bool = False  # it relies on row numbers meaning something
-    few: bool = False  # it sees no row but those known and those scored
-    how: str = ""  # tells attackers with the same knowledge apart
-
-    def describe(self) -> str:
-        """What it knows and how it goes about it, in a few words; never a value."""
-        known = self.knowledge.describe()
-        return f"{known}; {self.how}" if self.how else known
-
-
 Wanted = str | tuple[str | Attack, ...]
 
 
 def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[SkippedAttack]]:
     """Every attacker worth sending against this release, and those that are not, with reasons."""
-    steps, skipped = [], []
+    steps: list[Step] = []
+    skipped: list[SkippedAttack] = []
     asked = _asked(wanted)
+
+    def skip(name: str, why: str, *, applicable: bool) -> None:
+        skipped.append(SkippedAttack(name, why, applicable, attacker_for(ATTACKS[name])))
+
     for name in ATTACKS:
         if name not in asked:
-            skipped.append(SkippedAttack(name, "it was not asked for", applicable=True))
+            skip(name, "it was not asked for", applicable=True)
             continue
-        reason = _not_made_for(name, scene)
-        if reason:
-            skipped.append(SkippedAttack(name, reason))
+        reason, denied = _not_made_for(name, scene), _not_granted(name, scene)
+        if reason or denied:
+            skip(name, reason or denied or "", applicable=not reason)
             continue
         if scene.secret_order and name in NEED_ROWS:
             why = "it needs to know which released row is whose record, and nobody told"
-            skipped.append(SkippedAttack(name, why, applicable=True))
+            skip(name, why, applicable=True)
             continue
         own = asked[name]
         for step in _STEPS[name](scene, seed):
             steps.append(step if own is None else replace(step, attack=own))
-    n = scene.cast.most_pairs
-    everything = scene.common() | scene.statistics | _sample(scene)
+    n, d = scene.cast.most_pairs, scene.table.shape[1]
+    everything = scene.common() | scene.statistics | scene.sample()
     everything |= scene.cast.pairs(scene.table, n)
     for name, own in asked.items():
         if name not in ATTACKS and own is not None:
-            steps.append(Step(own, everything, n, n, uses_rows=True))
+            steps.append(Step(own, everything, d, n, n, uses_rows=True))
     return steps, skipped
 
 
 def plan_given(
     scene: Scene, wanted: Wanted, given: Knowledge
 ) -> tuple[list[Step], list[SkippedAttack]]:
-    """The attacks that can begin with the knowledge given, which all of them get."""
+    """The attacks that can begin with the knowledge given, which all of them get.
+
+    One that lacks knowledge could still be run by somebody who has it: that is no comfort.
+    """
     steps, skipped = [], []
     known = scene.common() | given
     pairs = given.find(KnownPairs)
@@ -194,11 +119,13 @@ def plan_given(
         lacking = [kind.__name__ for kind in attack.needs if kind not in known]
         if lacking:
             why = f"it needs {', '.join(lacking)}, not among the knowledge given"
-            skipped.append(SkippedAttack(name, why, applicable=wanted != "auto"))
+            possible = name not in ATTACKS or _not_made_for(name, scene) is None
+            skipped.append(SkippedAttack(name, why, possible, attacker_for(attack)))
             continue
         n_pairs = None if pairs is None else len(pairs.rows)
         with_key = StolenKey in known and name == "stolen_key"
-        steps.append(Step(attack, known, 0, n_pairs, with_key, uses_rows=pairs is not None))
+        d = scene.table.shape[1]
+        steps.append(Step(attack, known, d, 0, n_pairs, with_key, uses_rows=pairs is not None))
     return steps, skipped
 
 
@@ -217,72 +144,133 @@ def _asked(wanted: Wanted) -> dict[str, Attack | None]:
 
 
 def _not_made_for(name: str, scene: Scene) -> str | None:
-    """Why an attack cannot apply to such a release; None where it can."""
-    method = None if scene.parameters is None else scene.parameters.method
+    """Why an attack cannot apply to a release of this shape; None where it can.
+
+    What a file says of itself is a claim and excludes no attack.
+    """
     same_width = scene.table.shape[1] == scene.released.shape[1]
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
-    learns = name == "known_input" or (name == "linkage" and method not in UNIT_KEEPING)
-    if learns and not scene.cast.levels and not scene.secret_order:
-        return "attackers were assumed to know no pairs"
-    if name == "map" and method != "multiparty":
+    if name == "row_order" and (rowless or not scene.order_shows):
+        return "the rows do not stand in the table's order, or nobody can see it"
+    if name == "kept_columns" and scene.kept is None:
+        return "no column left as it was"
+    if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
         return "it needs a public matrix, which only the multiparty method has"
-    if name == "spectral" and (not same_width or (method and method not in UNIT_KEEPING)):
-        return "it filters noise that was added to the columns, and here none was"
+    if name in ("spectral", "posterior") and not same_width:
+        return "it filters noise that was added to the columns, and here their number differs"
+    if name == "row_factor" and not same_width:
+        return "a number for each row leaves the table's columns, and here their number differs"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
     shared = hasattr(scene.key, "undo") and not scene.key.draws_noise  # a pad is nobody else's
-    if name == "collusion" and method != "multiparty" and not shared:
+    if name == "collusion" and not _has_matrix(scene) and not shared:
         return "participants share neither a public matrix nor a key that the audit was given"
     return None
 
 
-def _sample(scene: Scene) -> PopulationSample:
-    return PopulationSample(scene.table[scene.cast.sample])
+def _not_granted(name: str, scene: Scene) -> str | None:
+    """Why an attack that could apply is not run: whoever asked assumed its knowledge away."""
+    if name == "known_input" and not scene.cast.levels:
+        return "attackers were assumed to know no pairs"
+    return None
+
+
+def _has_matrix(scene: Scene) -> bool:
+    return scene.parameters is not None and scene.parameters.matrix is not None
 
 
 def _naive(scene: Scene, seed: int) -> Iterator[Step]:
-    yield Step(NaiveAttack(), scene.common() | scene.statistics)
+    yield Step(NaiveAttack(), scene.common() | scene.statistics, scene.table.shape[1])
 
 
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
-    for n in scene.cast.levels:
+    d, most = scene.table.shape[1], scene.cast.most_pairs
+    for n in sorted({*scene.cast.levels, min(few_pairs(d), most)} - {0}):
         known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
-        yield Step(KnownInputAttack(random_state=seed), known, n, n, uses_rows=True, few=True)
+        known |= scene.sample()
+        yield Step(KnownInputAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | _sample(scene) | scene.statistics
-    yield Step(SampleAttack(random_state=seed), known)
+    known = scene.common(others=False) | scene.sample() | scene.statistics
+    yield Step(SampleAttack(random_state=seed), known, scene.table.shape[1])
 
 
 def _ica(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | scene.statistics | _sample(scene)
-    yield Step(ICAAttack(random_state=seed), known)
+    known = scene.common() | scene.statistics | scene.sample()
+    yield Step(ICAAttack(random_state=seed), known, scene.table.shape[1])
 
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.study() | _sample(scene) | scene.statistics
-    yield Step(MAPAttack(random_state=seed), known, how="taking the public matrix as it is")
+    d = scene.table.shape[1]
+    known = scene.study() | scene.sample() | scene.statistics
+    yield Step(MAPAttack(random_state=seed), known, d, how="taking the public matrix as it is")
     strong, how = MAPAttack("sample", "joint", random_state=seed), "estimating the secret shift"
-    yield Step(strong, known, how=how)
+    yield Step(strong, known, d, how=how)
     if scene.cast.levels:
         n = scene.cast.most_pairs
         with_pairs = known | scene.cast.pairs(scene.table, n)
-        yield Step(strong, with_pairs, n, n, uses_rows=True, how=how)
+        yield Step(strong, with_pairs, d, n, n, uses_rows=True, how=how)
 
 
 def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
-    yield Step(SpectralAttack(random_state=seed), scene.common() | scene.statistics)
+    known = _noise_only(scene, scene.common() | scene.statistics)
+    yield Step(SpectralAttack(random_state=seed), known, scene.table.shape[1])
+
+
+def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(others=False) | scene.sample() | scene.statistics
+    known = _noise_only(scene, known)
+    yield Step(PosteriorAttack(random_state=seed), known, scene.table.shape[1])
+
+
+def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
+    """From the file alone; with a sample and a few recognized rows; with many of them."""
+    known = scene.common(whole=True, order=True) | scene.statistics
+    yield from _along_the_file(scene, RowOrderAttack(random_state=seed), known)
+
+
+def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(whole=True, order=True) | scene.statistics
+    yield from _along_the_file(scene, KeptColumnsAttack(random_state=seed), known)
+
+
+def _along_the_file(scene: Scene, attack: Attack, known: Knowledge) -> Iterator[Step]:
+    """An attack on the whole file: alone, with a sample, with few and with many known pairs."""
+    d, most = scene.table.shape[1], scene.cast.most_pairs
+    yield Step(attack, known, d, whole=True)
+    known |= scene.sample()
+    yield Step(attack, known, d, whole=True)
+    for n in sorted({min(few_pairs(d), most), most} - {0}):
+        pairs = scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(attack, known | pairs, d, n, n, uses_rows=True, whole=True)
+
+
+def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
+    """Without what is claimed of a method that adds no noise: there may be some after all."""
+    if scene.parameters is not None and scene.parameters.method in UNIT_KEEPING:
+        return known
+    return known.without(PublicParameters)
 
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
-    n = scene.cast.most_pairs
-    known = scene.common(few=True) | PublicTable(scene.table)
+    """With the public table; then with a sample alone, by whoever recognizes a few records."""
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    known = scene.common(few=True) | scene.public_table()
     if n:
         known |= scene.cast.pairs(scene.table, n)
-    yield Step(KeepingLinkage(random_state=seed), known, n, n or None, uses_rows=True, few=True)
+    yield Step(KeepingLinkage(random_state=seed), known, d, n, n or None, uses_rows=True, few=True)
+    few = min(few_pairs(d), n)
+    sample = scene.sample()
+    known = scene.common() | PublicTable(sample.records, sample.kept, complete=False)
+    if few:
+        known |= scene.cast.pairs(scene.table, few)
+    yield Step(
+        KeepingLinkage(random_state=seed), known, d, few, few or None, uses_rows=True,
+        how="looking for the records of the sample",
+    )  # fmt: skip
 
 
 def _distance(scene: Scene, seed: int) -> Iterator[Step]:
@@ -290,59 +278,62 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     n = min(scene.cast.n_known, max(d + 1, LOCATED))
     records = KnownRecords(scene.table[scene.cast.attacked[:n]])
     known = scene.common(others=False) | records | scene.statistics
-    yield Step(DistanceAttack(random_state=seed), known, n)
+    yield Step(DistanceAttack(random_state=seed), known, d, n)
 
 
 def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | scene.statistics
+    d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
     attack = MatchedColumnsAttack(random_state=seed)
-    yield Step(attack, known)
-    yield Step(attack, known | _sample(scene))
-    yield Step(attack, known | PublicTable(scene.table))
+    yield Step(attack, known, d)
+    yield Step(attack, known | scene.sample(), d)
+    yield Step(attack, known | scene.public_table(), d)
 
 
 def _codes(scene: Scene, seed: int) -> Iterator[Step]:
-    known, attack = scene.common(others=False) | scene.statistics, CodesAttack(random_state=seed)
-    yield Step(attack, known | _sample(scene))
-    if scene.cast.levels:
-        n = scene.cast.most_pairs
-        pairs = scene.cast.pairs(scene.table, n)
-        yield Step(attack, known | _sample(scene) | pairs, n, n, uses_rows=True)
-    yield Step(attack, known | PublicTable(scene.table))
+    """Of the whole file: how often a code occurs in a part of it tells less."""
+    d, known = scene.table.shape[1], scene.common(others=False, whole=True) | scene.statistics
+    attack = CodesAttack(random_state=seed)
+    yield Step(attack, known | scene.sample(), d, whole=True)
+    n = min(few_pairs(d), scene.cast.most_pairs)
+    if n:
+        with_pairs = known | scene.sample() | scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(attack, with_pairs, d, n, n, uses_rows=True, whole=True)
+    yield Step(attack, known | scene.public_table(), d, whole=True)
 
 
 def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
-    known, attack = scene.common(others=False) | scene.statistics, RowFactorAttack()
-    yield Step(attack, known)
-    yield Step(attack, known | _sample(scene))
-    yield Step(attack, known | PublicTable(scene.table))
+    d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
+    for more in (Knowledge(), scene.sample(), scene.public_table()):
+        yield Step(RowFactorAttack(), known | more, d)
 
 
 def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
-    n = scene.cast.most_pairs
-    known = scene.common(others=False) | PublicTable(scene.table)
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    known = scene.common(others=False, whole=True) | scene.public_table()
     if n:
-        known |= scene.cast.pairs(scene.table, n)
-    yield Step(PatternLinkageAttack(random_state=seed), known, n, n or None, uses_rows=True)
+        known |= scene.cast.pairs(scene.table, n, whole=True)
+    attack = PatternLinkageAttack(random_state=seed)
+    yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
 
 
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
+    d = scene.table.shape[1]
     tables = (np.asarray(scene.table[scene.cast.sample]),)
     attack = CollusionAttack(random_state=seed)
-    if scene.parameters is not None and scene.parameters.method == "multiparty":
+    if _has_matrix(scene):
         n = min(scene.cast.levels, default=0)
         shared = scene.cast.pairs(scene.table, n) if n else None
         known = scene.study() | Colluders(tables, shared=shared)
-        yield Step(attack, known, n, n or None, uses_rows=True)
+        yield Step(attack, known, d, n, n or None, uses_rows=True)
     else:
         known = scene.common(others=False) | Colluders(tables, key=scene.key)
-        yield Step(attack, known, with_key=True)
+        yield Step(attack, known, d, with_key=True)
 
 
 def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
     stolen = StolenKey(scene.key, rows=scene.cast.attacked)
-    known = scene.common(others=False) | stolen | _sample(scene) | scene.statistics
-    yield Step(StolenKeyAttack(random_state=seed), known, with_key=True)
+    known = scene.common(others=False) | stolen | scene.sample() | scene.statistics
+    yield Step(StolenKeyAttack(random_state=seed), known, scene.table.shape[1], with_key=True)
 
 
 _STEPS = {
@@ -352,6 +343,9 @@ _STEPS = {
     "ica": _ica,
     "map": _map,
     "spectral": _spectral,
+    "posterior": _posterior,
+    "row_order": _row_order,
+    "kept_columns": _kept_columns,
     "linkage": _linkage,
     "distance": _distance,
     "matched_columns": _matched_columns,

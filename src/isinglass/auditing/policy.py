@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from isinglass.auditing.result import AttackResult, Findings, Linkage, PolicyLine
+from isinglass.auditing.attackers import ACQUAINTED, INSIDER
+from isinglass.auditing.policy_file import (
+    PolicyReader,
+    refuse_strange,
+    refuse_unknown,
+)
+from isinglass.auditing.result import (
+    MODEL,
+    AttackResult,
+    Findings,
+    Linkage,
+    PolicyLine,
+    SkippedAttack,
+    holds,
+)
+from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
 
 PROMISES = ("heuristic", "audited", "guaranteed")
-#: Attackers with the owner's key, who count only in a policy that names them.
-KEY_HOLDERS = ("stolen_key",)
-KNOWN = {
-    "detection": {"minimum"},
-    "attacks": {
-        "maximum_gain",
-        "maximum",
-        "required",
-        "maximum_column_gain",
-        "maximum_outlier_gain",
-    },
-    "release": {"maximum_verbatim"},
-    "linkage": {"minimum_level", "quantile"},
-    "promise": {"allowed"},
-}
-#: Shares of the worst-off records at which an audit measures the randomization level.
-QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,10 @@ class Policy:
 
     Measured values are compared at the end of their interval that speaks against the release:
     detection at its lower limit, an attack at its upper one. An attack that failed, or for which
-    something was missing, fails the policy, whatever its numbers; one that is not made for such
-    a release fails it only where the policy names it.
+    something was missing, fails the policy, whatever its numbers; one that is not made for a
+    release of such a shape fails it only where the policy names it.
+
+    Demands on attacks are about an attacker: by default the insider, who holds all but the key.
 
     Parameters
     ----------
@@ -60,6 +59,19 @@ class Policy:
     quantile : float
         Which share of the records may be below that level: one of `QUANTILES`.
     allowed : kinds of promise, optional
+    attacker : name
+        Whose attacks the demands on attacks are about.
+    attackers : mapping
+        The most that a named attacker may get, by whatever attack.
+    maximum_unique : float, optional
+        The largest share of rows that may be alone with their values in the kept columns.
+    risk_attacker : name
+        Whose risks the following demands are about.
+    maximum_reidentification : float, optional
+        The mean probability of picking the right record, at its upper limit.
+    maximum_singling_out, maximum_inference, maximum_membership : float, optional
+        The share of records singled out, what is gained of the column that came off worst, and
+        the area under the curve of telling members from others.
     """
 
     minimum_detection: float | None = None
@@ -72,6 +84,14 @@ class Policy:
     minimum_level: float | None = None
     quantile: float = 0.01
     allowed: tuple[str, ...] | None = None
+    attacker: str = INSIDER
+    attackers: Mapping[str, float] = field(default_factory=dict)
+    maximum_unique: float | None = None
+    risk_attacker: str = ACQUAINTED
+    maximum_reidentification: float | None = None
+    maximum_singling_out: float | None = None
+    maximum_inference: float | None = None
+    maximum_membership: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -93,11 +113,11 @@ class Policy:
     def parse(cls, text: str, name: str = "the policy") -> Self:
         """Read a policy from TOML; a word it does not know is an error, never passed over."""
         try:
-            given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise AuditError(f"{name} is not TOML: {error}") from None
-        _refuse_unknown(given, name)
-        read = _Reader(given, name)
+            given = read_toml(text)
+        except DocumentError as error:
+            raise AuditError(f"{name} cannot be used: {error}") from None
+        refuse_unknown(given, name)
+        read = PolicyReader(given, name)
         gains = read.table("attacks", "maximum")
         made = cls(
             minimum_detection=read.share("detection", "minimum"),
@@ -110,15 +130,31 @@ class Policy:
             minimum_level=read.number("linkage", "minimum_level"),
             quantile=read.quantile("linkage", "quantile"),
             allowed=read.names("promise", "allowed"),
+            attacker=read.attacker("attacks", INSIDER),
+            attackers={
+                n: read.is_share(v, f"attackers.{n}") for n, v in given.get("attackers", {}).items()
+            },
+            maximum_unique=read.share("release", "maximum_unique"),
+            risk_attacker=read.attacker("risks", ACQUAINTED),
+            **{
+                name: read.share("risks", name)
+                for name in (
+                    *("maximum_reidentification", "maximum_singling_out"),
+                    *("maximum_inference", "maximum_membership"),
+                )
+            },
         )
-        if made == cls(quantile=made.quantile):
+        nothing = cls(
+            quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker
+        )
+        if made == nothing:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
-        _refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
+        refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
         if made.maximum or made.required:
             from isinglass.auditing.plan import ATTACKS  # slow to load
 
-            _refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
-            _refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")
+            refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
+            refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")
         return made
 
     def check(self, findings: Findings) -> tuple[PolicyLine, ...]:
@@ -137,6 +173,8 @@ class Policy:
             yield PolicyLine(f"detection at least {self.minimum_detection:g}", told, met)
         yield from self._attack_lines(findings)
         yield from self._part_lines(findings)
+        yield from self._attacker_lines(findings)
+        yield from self._risk_lines(findings)
         if self.minimum_level is not None:
             yield self._linkage_line(findings.linkage)
         if self.allowed is not None:
@@ -148,15 +186,16 @@ class Policy:
 
     def _attack_lines(self, findings: Findings) -> Iterator[PolicyLine]:
         named = {*self.maximum, *(self.required or ())}
-        counted = [a for a in findings.attacks if not a.with_key or a.name in named]
+        counted = [a for a in findings.attacks if self._counts(a.attacker) or a.name in named]
         planned = [
             *(a.name for a in counted),
-            *(s.name for s in findings.skipped if s.applicable and s.name not in KEY_HOLDERS),
+            *(s.name for s in findings.skipped if s.applicable and self._counts(s.attacker)),
         ]
         if self.required is not None:
             planned = list(self.required)
         planned = list(dict.fromkeys([*planned, *self.maximum]))
-        if not planned:
+        # Of a model only membership is measured; a demand on attacks is then one that is not met.
+        if not planned and (findings.kind != MODEL or self.maximum_gain is not None):
             yield PolicyLine("at least one attack", "no attack was run", met=False)
         for name in planned:
             entries = [a for a in counted if a.name == name]
@@ -177,9 +216,54 @@ class Policy:
                 gain_of(worst) <= limit,
             )
 
+    def _counts(self, attacker: str) -> bool:
+        """Whether the demands on attacks are about somebody who holds this much."""
+        return holds(self.attacker, attacker)
+
+    def _attacker_lines(self, findings: Findings) -> Iterator[PolicyLine]:
+        """The most that a named attacker may get, by whatever attack."""
+        for name, limit in self.attackers.items():
+            found = next((a for a in findings.attackers if a.name == name), None)
+            demand = f"{_article(name)} gains at most {limit:g} over a blind guess"
+            missing = next((s for s in findings.skipped if _lacks(s, name)), None)
+            if found is None or missing is not None:
+                why = "not measured" if missing is None else f"{missing.name} was not run"
+                yield PolicyLine(demand, why, met=False)
+            else:
+                told = f"{found.high:.3f} at the upper limit"
+                yield PolicyLine(demand, told, found.high <= limit)
+
+    def _risk_lines(self, findings: Findings) -> Iterator[PolicyLine]:
+        """Risks in the words of data protection, each at the limit that speaks against it."""
+        who = _article(self.risk_attacker)
+        chances = [link.reidentification_high for link in findings.links_of(self.risk_attacker)]
+        told = [m.high for m in findings.membership if holds(self.risk_attacker, m.attacker)]
+        risks = findings.risks(self.risk_attacker)
+        for limit, demand, value in (
+            (
+                self.maximum_reidentification,
+                f"{who} picks the right record with a probability of at most",
+                max(chances, default=None),
+            ),
+            (
+                self.maximum_singling_out,
+                f"{who} singles out a share of at most",
+                risks.singling_out,
+            ),
+            (self.maximum_inference, f"{who} gains of any column at most", risks.inference),
+            (
+                self.maximum_membership,
+                f"{who} tells members from others with an area under the curve of at most",
+                max(told, default=None),
+            ),
+        ):
+            if limit is not None:
+                said = "not measured" if value is None else f"{value:.3f}"
+                yield PolicyLine(f"{demand} {limit:g}", said, value is not None and value <= limit)
+
     def _part_lines(self, findings: Findings) -> Iterator[PolicyLine]:
         """What may be lost in a mean over columns and records."""
-        done = [a for a in findings.attacks if a.failed is None and not a.with_key]
+        done = [a for a in findings.attacks if a.failed is None and self._counts(a.attacker)]
         for limit, what, gains in (
             (self.maximum_column_gain, "a single column", [(a.worst_gain, a.name) for a in done]),
             (self.maximum_outlier_gain, "the outliers", [(a.outliers_gain, a.name) for a in done]),
@@ -191,11 +275,28 @@ class Policy:
                     f"{gain:.3f}, by {name}",
                     gain <= limit,
                 )
+        if findings.kind == MODEL:
+            for limit, what in (
+                (self.maximum_verbatim, "unchanged"),
+                (self.maximum_unique, "unique"),
+            ):
+                if limit is not None:
+                    yield PolicyLine(
+                        f"at most {limit:g} of the rows are {what}", "not measured", met=False
+                    )
+            return
         if self.maximum_verbatim is not None:
             yield PolicyLine(
                 f"at most {self.maximum_verbatim:g} of the released rows are records unchanged",
                 f"{findings.verbatim:.3f}",
                 findings.verbatim <= self.maximum_verbatim,
+            )
+        if self.maximum_unique is not None:
+            unique = findings.unique or 0.0  # without kept columns nobody is alone in them
+            yield PolicyLine(
+                f"at most {self.maximum_unique:g} of the rows are unique in the kept columns",
+                f"{unique:.3f}",
+                unique <= self.maximum_unique,
             )
 
     def _linkage_line(self, linkage: Linkage | None) -> PolicyLine:
@@ -233,78 +334,23 @@ def _not_run(name: str, entries: list[AttackResult], findings: Findings) -> str 
     return None if entries else "it is missing"
 
 
+def _article(attacker: str) -> str:
+    """An attacker as the subject of a sentence."""
+    return {
+        "outsider": "an outsider",
+        "acquainted": "somebody acquainted",
+        "insider": "an insider",
+        "key_holder": "a key holder",
+    }[attacker]
+
+
+def _lacks(skipped: SkippedAttack, attacker: str) -> bool:
+    """Whether an attack that this attacker could have run was not."""
+    return skipped.applicable and holds(attacker, skipped.attacker)
+
+
 def _level_at(linkage: Linkage, quantile: float) -> float | None:
     if math.isclose(quantile, 0.01):
         return linkage.worst_1pct
     found = (level for q, level in linkage.levels if math.isclose(q, quantile))
     return next(found, None)
-
-
-def _refuse_strange(given: Iterable[str], known: Collection[str], what: str) -> None:
-    if strange := sorted(set(given) - set(known)):
-        raise AuditError(f"{what} must be among {', '.join(known)}, got {', '.join(strange)}")
-
-
-def _refuse_unknown(given: dict[str, Any], name: str) -> None:
-    unknown = [key for key in given if key not in KNOWN]
-    for section in KNOWN:
-        inside = given.get(section, {})
-        if not isinstance(inside, dict):
-            raise AuditError(f"{name}: {section} must be a section, [{section}]")
-        unknown += [f"{section}.{key}" for key in inside if key not in KNOWN[section]]
-    if unknown:
-        known = ", ".join(f"{s}.{k}" for s, keys in KNOWN.items() for k in sorted(keys))
-        raise AuditError(f"{name} has keys not known here: {', '.join(unknown)}; known are {known}")
-
-
-class _Reader:
-    """A parsed policy's values, each checked for its kind."""
-
-    def __init__(self, given: dict[str, Any], name: str) -> None:
-        self._given = given
-        self._name = name
-
-    def _value(self, section: str, key: str) -> Any:
-        return self._given.get(section, {}).get(key)
-
-    def number(self, section: str, key: str) -> float | None:
-        value = self._value(section, key)
-        if value is None:
-            return None
-        if not _is_number(value) or value < 0:
-            raise AuditError(f"{self._name}: {section}.{key} must be a number >= 0, got {value!r}")
-        return float(value)
-
-    def share(self, section: str, key: str) -> float | None:
-        value = self._value(section, key)
-        return None if value is None else self.is_share(value, f"{section}.{key}")
-
-    def quantile(self, section: str, key: str) -> float:
-        value = self.share(section, key)
-        if value is not None and value not in QUANTILES:
-            known = ", ".join(f"{q:g}" for q in QUANTILES)
-            raise AuditError(f"{self._name}: {section}.{key} must be among {known}, got {value:g}")
-        return 0.01 if value is None else value
-
-    def is_share(self, value: Any, what: str) -> float:
-        if not _is_number(value) or not 0 <= value <= 1:
-            raise AuditError(f"{self._name}: {what} must be between 0 and 1, got {value!r}")
-        return float(value)
-
-    def names(self, section: str, key: str) -> tuple[str, ...] | None:
-        value = self._value(section, key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
-            raise AuditError(f"{self._name}: {section}.{key} must be a list of names")
-        return tuple(value)
-
-    def table(self, section: str, key: str) -> dict[str, Any]:
-        value = self._value(section, key)
-        if value is not None and not isinstance(value, dict):
-            raise AuditError(f"{self._name}: {section}.{key} must be a section of its own")
-        return dict(value or {})
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

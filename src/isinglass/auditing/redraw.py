@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing.cast import ENOUGH, HELD_OUT, cast_rows
-from isinglass.auditing.plan import Scene
 from isinglass.auditing.result import Detection
+from isinglass.auditing.scene import Scene
 from isinglass.auditing.subject import Subject, public_parameters
 from isinglass.auditing.utility import Truth
 from isinglass.errors import PrivacyWarning
@@ -37,12 +38,13 @@ def redraw(
     subject: Subject,
     perturbation: Perturbation,
     rng: np.random.Generator,
-    kept: Array | None = None,
+    kept: KeptColumns | None = None,
     *,
     enough: int = ENOUGH,
     most_pairs: int | None = None,
     levels: tuple[int, ...] | None = None,
     with_key: bool = False,
+    order_shows: bool = True,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
 
@@ -60,8 +62,10 @@ def redraw(
         released = np.asarray(fresh.fit_transform(table))
     correspond = perturbation.keeps_rows
     part = replace(subject, table=table)  # bounds are learned from what is released alone
-    truth = Truth(part.scaled(table), subject.detector, rng, None)
+    labels = None if subject.labels is None else subject.labels[rows]
+    truth = Truth(part.scaled(table), subject.detector, rng, labels)
     detection = truth.compare(part.scaled_release(released)) if correspond else None
+    beside = None if kept is None else KeptColumns(kept.values[rows], kept.categorical)
     scene = Scene(
         table,
         released,
@@ -76,9 +80,10 @@ def redraw(
             aligned=correspond,
         ),
         public_parameters(fresh),
-        None if kept is None else kept[rows],
-        (),
-        fresh if with_key else None,
-        correspond,
+        beside,
+        None if beside is None else beside.values,
+        key=fresh if with_key else None,
+        rows_correspond=correspond,
+        order_shows=order_shows,
     )
     return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection)

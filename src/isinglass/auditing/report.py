@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing import words
 from isinglass.auditing.result import AttackResult, Detection, Findings, Linkage, Privacy
+from isinglass.plain import for_json, plain
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.write import whole_file
 
@@ -33,6 +35,10 @@ class Report:
     """
 
     findings: Findings
+
+    def __post_init__(self) -> None:
+        # Whoever measured them may have counted in NumPy; whoever shows them must not care.
+        object.__setattr__(self, "findings", plain(self.findings))
 
     @property
     def verdict(self) -> str:
@@ -71,7 +77,7 @@ class Report:
 
     def to_json(self, *, public: bool = False) -> dict[str, Any]:
         """Everything, as plain values for JSON; what is not a number is None."""
-        document: dict[str, Any] = _plain(self._edition(public).to_json())
+        document: dict[str, Any] = for_json(self._edition(public).to_json())
         if public:
             # Empty tuples would look like findings; what was left out is not there at all.
             document["detection"].pop("table_scores")
@@ -93,6 +99,17 @@ class Report:
 
         `frontier`, what `tune` found for the same table, becomes a part of the page.
         """
+        with self.draft(path, public=public, frontier=frontier):
+            pass
+
+    @contextlib.contextmanager
+    def draft(
+        self, path: str | Path, *, public: bool = False, frontier: Frontier | None = None
+    ) -> Iterator[None]:
+        """Write the report under another name, which becomes `path` when the block ends well.
+
+        Whatever could fail has been done when the block begins.
+        """
         target = Path(path)
         ending = target.suffix.lower()
         if ending not in (".html", ".json"):
@@ -104,6 +121,7 @@ class Report:
         )
         with whole_file(target, mode=0o644 if public else 0o600) as temporary:
             temporary.write_text(text, encoding="utf-8")
+            yield
 
     def _edition(self, public: bool) -> Findings:
         return without_records(self.findings) if public else self.findings
@@ -179,18 +197,3 @@ def _public_settings(settings: dict[str, Any]) -> dict[str, Any]:
         elif value is None or isinstance(value, int | float):
             kept[name] = value
     return kept
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, numpy's numbers as Python's, and None for what is not a number."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 RECOVERED, PARTLY, RESISTED = "recovered", "partly recovered", "resisted the attacks listed"
+#: Who might attack, each holding all that those before hold; `auditing.attackers` says what.
+ATTACKERS = ("outsider", "acquainted", "insider", "key_holder")
 #: No attack was finished, so that nothing can be said.
 NOT_MEASURED = "not measured"
+#: The kind of findings that are about a model, of which membership alone is measured.
+MODEL = "model"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
 MUCH, SOME = 0.5, 0.1
+
+
+def holds(attacker: str, other: str) -> bool:
+    """Whether an attacker holds at least what another one holds."""
+    return ATTACKERS.index(attacker) >= ATTACKERS.index(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,13 @@ class ColumnResult:
     baseline: float  # the same for the best constant
     error: float  # deviation of guess - truth, over the column's range
     r2: float  # share of the column's variance explained; 0 for the mean, below 0 for worse
+    #: The largest of the three readings, as the share of what a blind guess leaves.
+    gain: float = 0.0
+
+    @property
+    def no_room(self) -> bool:
+        """A few far values stretch the range so that any constant is within 10 % of it."""
+        return self.baseline > 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +78,31 @@ class AttackResult:
     seconds: float = 0.0
     #: The attacker holds the owner's key: shown apart, and no part of the verdict.
     with_key: bool = False
+    #: Who holds what this attack needs, by the names of `auditing.attackers`.
+    attacker: str = "insider"
     #: One sentence where the attack could not be finished; its numbers are then void.
     failed: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.with_key:
+            object.__setattr__(self, "attacker", "key_holder")
 
     @property
     def no_better_than_baseline(self) -> bool:
         return self.low <= self.baseline
+
+    @property
+    def r2_positive(self) -> float:
+        """Share of variance explained, mean over columns; less than nothing counts as nothing.
+
+        Where guesses are matched with records, only what is beyond a blind match counts.
+        """
+        if not self.columns:
+            return 0.0
+        mean = sum(max(0.0, c.r2) for c in self.columns) / len(self.columns)
+        if self.r2_baseline <= 0:
+            return mean
+        return max(0.0, mean - self.r2_baseline) / max(1.0 - self.r2_baseline, 0.05)
 
     @property
     def outliers_gain(self) -> float:
@@ -85,6 +121,7 @@ class SkippedAttack:
     reason: str
     #: False where the attack is not made for such a release; True where something was missing.
     applicable: bool = False
+    attacker: str = "outsider"  # the weakest who could run it
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +164,78 @@ class Linkage:
     by_dimension: tuple[tuple[int, float, float], ...] = ()
     #: (quantile, level) at further quantiles of the worst-off records, beside 1 %.
     levels: tuple[tuple[float, float], ...] = ()
+    #: Mean and largest probability of picking the right record, one over the level, and the upper
+    #: limit of the mean.
+    reidentification: float = 0.0
+    reidentification_high: float = 0.0
+    reidentification_max: float = 0.0
+    n_records: int = 0  # whose levels these are
+
+    @property
+    def gain(self) -> float:
+        """How far picking is above chance: 0 for a blind pick, 1 where every pick is right."""
+        # Levels that are pure chance are 1, 2 … n alike; the mean of one over them is H(n) / n.
+        n = self.n_public
+        chance = min(1.0, (math.log(n) + 0.5772) / n) if n > 1 else 1.0
+        return max(0.0, (self.reidentification - chance) / max(1.0 - chance, 0.05))
+
+
+@dataclass(frozen=True, slots=True)
+class AttackerResult:
+    """What one named attacker got, by the best of all attacks that need no more than is held."""
+
+    name: str
+    assumes: str
+    verdict: str
+    gain: float
+    low: float
+    high: float
+    r2: float | None = None  # share of variance explained, mean over columns
+    linked: float | None = None  # share of records picked out rightly
+    membership: float | None = None  # area under the curve of telling members from others
+    strongest: str | None = None  # the attack behind `gain`
+    knowledge: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipResult:
+    """How well one attack tells records that are in the release from records that are not."""
+
+    name: str
+    knowledge: str
+    attacker: str
+    area: float  # under the curve; 0.5 is chance
+    low: float
+    high: float
+    outliers_area: float | None = None
+    #: Share of members recognized where 1 % and 0.1 % of the others are taken for members.
+    recognized_1pct: float | None = None
+    recognized_01pct: float | None = None
+    n_members: int = 0
+    n_others: int = 0
+    #: Intervals of the three shares above, for models.
+    outliers_range: tuple[float, float] | None = None
+    recognized_1pct_range: tuple[float, float] | None = None
+    recognized_01pct_range: tuple[float, float] | None = None
+
+    @property
+    def gain(self) -> float:
+        """How far telling is above chance, where it is surely above: 0 to 1."""
+        return max(0.0, 2.0 * self.area - 1.0) if self.low > 0.5 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Risks:
+    """Singling out, linkability and inference, as a data-protection officer asks for them.
+
+    Shares of one; None where something was not measured.
+    """
+
+    singling_out: float | None = None
+    linkability: float | None = None
+    inference: float | None = None
+    reidentification_mean: float | None = None
+    reidentification_max: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +270,12 @@ class Findings:
     linkage: Linkage | None
     verdict: str  # RECOVERED, PARTLY, RESISTED or NOT_MEASURED
     verbatim: float = 0.0  # share of released rows that are records, beyond chance
+    attackers: tuple[AttackerResult, ...] = ()
+    membership: tuple[MembershipResult, ...] = ()
+    #: How well records of the sample are found in the release, by somebody acquainted.
+    recognition: Linkage | None = None
+    #: Share of released rows that are the only ones with their values in the kept columns.
+    unique: float | None = None
     notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     policy: tuple[PolicyLine, ...] = ()
@@ -168,6 +283,7 @@ class Findings:
     n_trials: int = 1
     n_attacked: int = 0  # records that were attacked, a sample of a large table
     seconds: float = 0.0
+    kind: str = "release"  # or MODEL: what was audited
 
     @property
     def passed(self) -> bool:
@@ -178,6 +294,30 @@ class Findings:
         """The attack that got most over its baseline, of those that finished without the key."""
         done = [a for a in self.attacks if a.failed is None and not a.with_key]
         return max(done, key=lambda a: a.gain, default=None)
+
+    def links_of(self, attacker: str) -> list[Linkage]:
+        """The ways of linking records that this attacker has."""
+        pairs = (("acquainted", self.recognition), ("insider", self.linkage))
+        return [link for who, link in pairs if link is not None and holds(attacker, who)]
+
+    def risks(self, attacker: str = "insider") -> Risks:
+        """The three risks of the opinion on anonymization (WP216), for one attacker.
+
+        Singling out: rows that alone fit a record, or have their kept values to themselves, or
+        are records unchanged. Linkability: the mean probability of linking a row to its record
+        in another table. Inference: what the best attack gains of the worst column.
+        """
+        done = [a for a in self.attacks if a.failed is None and holds(attacker, a.attacker)]
+        links = self.links_of(attacker)
+        single = [link.linked for link in links] + ([] if self.unique is None else [self.unique])
+        chances = [link.reidentification for link in links]
+        return Risks(
+            singling_out=max([self.verbatim, *single]) if single else None,
+            linkability=max(chances, default=None),
+            inference=max((max(a.gain, a.worst_gain) for a in done), default=None),
+            reidentification_mean=max(chances, default=None),
+            reidentification_max=max((link.reidentification_max for link in links), default=None),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Everything, single records included."""
@@ -197,7 +337,7 @@ class Findings:
             "attacks": [
                 {
                     name: getattr(a, name) if a.failed is None or name in named else None
-                    for name in (*attack, "worst_column")
+                    for name in (*attack, "worst_column", "gain")
                 }
                 for a in self.attacks
             ],
@@ -206,4 +346,15 @@ class Findings:
             if self.linkage is None
             else {"average": self.linkage.average, "worst_1pct": self.linkage.worst_1pct},
             "verdict": self.verdict,
+            "attackers": [
+                {
+                    name: getattr(a, name)
+                    for name in (
+                        *("name", "assumes", "verdict", "gain", "low", "high"),
+                        *("r2", "linked", "membership", "strongest"),
+                    )
+                }
+                for a in self.attackers
+            ],
+            "risks": asdict(self.risks()),
         }

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,26 @@ from numpy.typing import ArrayLike, NDArray
 import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
-from isinglass.attack.knowledge import Fact, Knowledge, PublicParameters
+from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.auditing.again import named
+from isinglass.auditing.attackers import (
+    INSIDER,
+    KEY_HOLDER,
+    attacker_results,
+    failed_with_knowledge,
+)
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
-from isinglass.auditing.link import linkage
-from isinglass.auditing.plan import Scene, plan, plan_given
+from isinglass.auditing.claims import contradiction
+from isinglass.auditing.link import linkage, recognition
+from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.members import membership
+from isinglass.auditing.plan import plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import Findings
+from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage, MembershipResult
+from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import wilson
 from isinglass.auditing.subject import (
     numbers,
@@ -35,10 +47,10 @@ from isinglass.auditing.summary import (
     assumptions_of,
     attack_results,
     privacy_of,
+    unique_share,
     verbatim_share,
-    verdict_of,
 )
-from isinglass.auditing.trial import attack_all
+from isinglass.auditing.trial import Outcome, attack_all
 from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
 from isinglass.auditing.words import share
 from isinglass.detect.base import Detector
@@ -57,6 +69,7 @@ def audit(
     released: ArrayLike,
     *,
     perturbation: Perturbation | None = None,
+    made_by: Perturbation | None = None,
     detector: Detector | None = None,
     attacks: str | Iterable[str | Attack] = "auto",
     knowledge: str | Fact | Knowledge = "auto",
@@ -67,11 +80,13 @@ def audit(
     column_names: Sequence[str] | None = None,
     weights: ArrayLike | None = None,
     parameters: PublicParameters | None = None,
-    kept: ArrayLike | None = None,
+    kept: ArrayLike | KeptColumns | None = None,
+    table_kept: ArrayLike | None = None,
     other_releases: Sequence[ArrayLike] = (),
     other_parameters: Sequence[PublicParameters | None] = (),
     rows_correspond: bool | None = None,
     order_known: bool = True,
+    order_shows: bool = True,
     policy: Policy | None = None,
     settings: dict[str, Any] | None = None,
     random_state: int | None = None,
@@ -90,6 +105,10 @@ def audit(
     perturbation : Perturbation, optional
         What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
         record in five held out for the control. A fitted one also shows what its key is worth.
+    made_by : Perturbation, optional
+        Where the perturbation itself is not at hand, one that makes releases alike, without a
+        key: one more release is then made of four fifths of the table, to see whether records in
+        it can be told from those that were held out.
     detector : Detector, optional
         By default `DistanceOutliers` with 500 outliers, or a tenth of a small table.
     attacks : "auto", or names or attacks
@@ -113,8 +132,10 @@ def audit(
         How much each column matters to its owner; a larger one asks for more privacy.
     parameters : PublicParameters, optional
         What is public about a release whose perturbation is not at hand.
-    kept : array, optional
+    kept : array or KeptColumns, optional
         Columns that left as they were; every attack gets them.
+    table_kept : array, optional
+        The same columns of the table, where the release's rows do not correspond to its own.
     other_releases : arrays
         Further releases of the same rows, for the attacks that combine them.
     other_parameters : PublicParameters or None for each of them, optional
@@ -122,6 +143,9 @@ def audit(
         Whether row i of the release is record i. Not said: guesses are scored both ways.
     order_known : bool
         False for a release in a secret order: attacks that need row numbers are then missing.
+    order_shows : bool
+        False where the file's rows were shuffled and are given here in the table's order: no
+        attacker sees which rows were neighbors.
     policy : Policy, optional
         Demands the report then answers line by line.
     random_state : int, optional
@@ -139,6 +163,13 @@ def audit(
         parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
     if not order_known:
         rows_correspond, most_pairs = False, 0
+    notes: list[str] = []
+    checked = parameters is not None and perturbation is None and rows_correspond is not False
+    false = contradiction(parameters, X, Z) if checked and parameters is not None else None
+    if false is not None:
+        # Whoever reads a false claim is led astray; attackers here do not believe it.
+        notes.append(f"{false}; the attacks were run as on a file that says nothing.")
+        parameters = made_by = None
     if parameters is not None:
         parameters = rule_computed(parameters, X)
     if rows_correspond is not False and len(X) != len(Z):
@@ -171,17 +202,20 @@ def audit(
         if given is None
         else all_rows(n_records, outliers)
     )
+    beside = _kept(kept, len(Z))
     scene = Scene(
         X,
         Z,
         cast,
         parameters,
-        None if kept is None else numbers(kept, "kept"),
+        beside,
+        _table_kept(beside, table_kept, rows_correspond, len(X)),
         tuple(numbers(other, "other_releases") for other in other_releases),
         perturbation if hasattr(perturbation, "_key") else None,
         rows_correspond,
         tuple(other_parameters),
         not order_known,
+        order_shows and order_known,
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
@@ -200,7 +234,7 @@ def audit(
         progress("attacking", min(done, total), total)
 
     trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
-    redrawn = []
+    redrawn, members = [], tuple[MembershipResult, ...]()
     for number in range(1, n_drawn + 1):
         assert perturbation is not None
         drawn = redraw(
@@ -210,6 +244,7 @@ def audit(
             scene.kept,
             levels=scene.cast.levels,
             with_key=scene.key is not None,
+            order_shows=scene.order_shows,
         )
         again, _ = steps_for(drawn.scene, seed + number)
         trials.append(
@@ -217,18 +252,31 @@ def audit(
                 drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell
             )
         )
+        if number == 1:
+            members = membership(drawn.scene, drawn.held_out, rng)
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
-    linked = None
-    for outcome in trials[0]:
-        linker = getattr(outcome.step.attack, "kept", None)
-        counted = None if linker is None else linkage(scene, linker)
-        if counted is not None and (linked is None or counted.average < linked.average):
-            linked = counted
+    if not n_drawn and given is None and (alike := perturbation or made_by) is not None:
+        drawn = redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels)
+        members = membership(drawn.scene, drawn.held_out, rng)
+    linked, recognized = _linked(scene, trials[0])
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
-    verbatim = verbatim_share(X, Z, rng)
+    verbatim, unique = verbatim_share(X, Z, rng), unique_share(scene)
+    shown: dict[str, Any] = {
+        "verbatim": verbatim, "recognition": recognized, "linkage": linked,
+        "membership": members,
+    }  # fmt: skip
+    attackers = attacker_results(results, **shown)
+    verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
+    notes += _notes(scene, verbatim, subject.yard.varies)
+    if useless := failed_with_knowledge(results):
+        notes.append(
+            f"Attacks that did worse than a blind guess, though others with no more knowledge "
+            f"did better, or though they hold the key: {', '.join(useless)}. These attacks failed; "
+            "their figures are no comfort."
+        )
     findings = Findings(
         rows=len(Z),
         columns=X.shape[1],
@@ -239,18 +287,24 @@ def audit(
         skipped=(*skipped, *not_begun),
         privacy=privacy_of(results, weights, subject.yard),
         linkage=linked,
-        verdict=verdict_of(results, verbatim),
+        verdict=verdict,
         verbatim=verbatim,
-        notes=_notes(scene, verbatim, subject.yard.varies),
+        attackers=attackers,
+        recognition=recognized,
+        membership=members,
+        unique=unique,
+        notes=tuple(notes),
         assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
         settings={
             "version": isinglass.__version__,
+            "date": date.today().isoformat(),
             "random_state": seed,
             "n_trials": 1 + n_drawn,
             "most_pairs": most_pairs,
             "detector": repr(subject.detector),
             "rows_correspond": rows_correspond,
             "order_known": order_known,
+            "order_shows": order_shows,
             "given": arguments,
             **(settings or {}),
         },
@@ -263,7 +317,47 @@ def audit(
     return Report(findings)
 
 
-def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[str, ...]:
+def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
+    if kept is None or isinstance(kept, KeptColumns):
+        found = kept
+    else:
+        found = KeptColumns(numbers(kept, "kept"))
+    if found is not None and len(found.values) != n_rows:
+        raise AuditError(f"kept must have a row for each of the {n_rows:,} released rows")
+    return found
+
+
+def _table_kept(
+    kept: KeptColumns | None, given: ArrayLike | None, rows_correspond: bool | None, n_rows: int
+) -> Array | None:
+    """The kept columns of the table's own rows."""
+    if kept is None:
+        return None
+    if given is not None:
+        return numbers(given, "table_kept")
+    return kept.values if rows_correspond is not False and len(kept.values) == n_rows else None
+
+
+def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
+    """How well records of the public table, and of the sample, are linked to released rows."""
+    linked = recognized = patterns = None
+    for outcome in outcomes:
+        attack, attacker = outcome.step.attack, outcome.step.attacker
+        if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
+            patterns = linkage(scene, attack.kept)
+            continue
+        if not isinstance(attack, KeepingLinkage) or attack.kept is None:
+            continue
+        if attacker == INSIDER and outcome.step.few:
+            linked = linkage(scene, attack.kept)
+        elif attacker != KEY_HOLDER:
+            recognized = recognition(scene, attack.kept)
+    if patterns is not None and (linked is None or patterns.average < linked.average):
+        linked = patterns
+    return linked, recognized
+
+
+def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str]:
     """What a reader must know beside the numbers."""
     notes = []
     if verbatim > 0:
@@ -297,4 +391,4 @@ def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> tuple[st
         notes.append(
             "Rows of the release do not correspond to records: nothing is said about detection."
         )
-    return tuple(notes)
+    return notes

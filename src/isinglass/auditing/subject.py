@@ -144,7 +144,8 @@ def rule_computed(parameters: PublicParameters, table: Array) -> PublicParameter
     known = parameters.parameters
     if parameters.method != "adaptive_noise" or "sigmas" in known or len(table) > _MOST_BY_RULE:
         return parameters
-    k, draws = int(known.get("k", 10)), int(known.get("n_draws", 200))
+    # An attacker takes as few draws as the rule allows, however many the owner took.
+    k, draws = int(known.get("k", 10)), 200
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released here
         rule = AdaptiveNoise(k, n_draws=draws, random_state=0).fit(table)

@@ -9,19 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.auditing.fresh import fresh_copy, share_of_copies, shuffled_columns
-from isinglass.auditing.plan import Scene
 from isinglass.auditing.result import (
     MUCH,
-    NOT_MEASURED,
-    PARTLY,
-    RECOVERED,
-    RESISTED,
-    SOME,
     AttackResult,
     ColumnResult,
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import Score, Yardstick, gain_interval, over_baseline, over_trials
 from isinglass.auditing.trial import Outcome
 from isinglass.measure.vod import column_weights
@@ -37,7 +32,9 @@ def attack_results(
     for place, outcome in enumerate(trials[0]):
         if outcome.not_begun:
             name, why = outcome.step.attack.name, outcome.failed or ""
-            skipped.append(SkippedAttack(name, why, applicable=True))
+            skipped.append(
+                SkippedAttack(name, why, applicable=True, attacker=outcome.step.attacker)
+            )
             continue
         again = [s for trial in trials[1:] if (s := _same(trial, trials[0], place)) is not None]
         results.append(_result(outcome, again, names, yard))
@@ -61,6 +58,7 @@ def _result(
         "knowledge": step.describe(),
         "n_pairs": step.n_pairs,
         "with_key": step.with_key,
+        "attacker": step.attacker,
         "seconds": outcome.seconds,
     }
     if score is None:
@@ -80,7 +78,7 @@ def _result(
     columns = tuple(
         ColumnResult(
             names[j], float(score.success[i]), float(score.baseline[i]), float(score.error[i]),
-            float(score.r2[i]),
+            float(score.r2[i]), float(gains[i]),
         )
         for i, j in enumerate(varying)
     )  # fmt: skip
@@ -131,18 +129,14 @@ def privacy_of(
     )
 
 
-def verdict_of(results: Sequence[AttackResult], verbatim: float) -> str:
-    """The strongest attacker without the key decides; one column, or the outliers, count too."""
-    counted = [r for r in results if r.failed is None and not r.with_key]
-    if not counted and verbatim < SOME:
-        return NOT_MEASURED
-    gain = max((r.gain for r in counted), default=0.0)
-    if gain >= MUCH or verbatim >= MUCH:
-        return RECOVERED
-    parts = [max(r.worst_gain, r.outliers_gain) for r in counted]
-    if gain >= SOME or verbatim >= SOME or max(parts, default=0.0) >= MUCH:
-        return PARTLY
-    return RESISTED
+def unique_share(scene: Scene) -> float | None:
+    """Share of released rows that are alone with their values in the kept columns."""
+    if scene.kept is None:
+        return None
+    # Other tables hold such values in single precision, or rounded to it.
+    values = np.ascontiguousarray(scene.kept.values, dtype=np.float32) + np.float32(0)
+    _, counts = np.unique(values, axis=0, return_counts=True)
+    return float((counts == 1).sum() / len(values))
 
 
 def verbatim_share(table: Array, released: Array, rng: np.random.Generator) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.auditing.fresh import shuffled_columns
-from isinglass.auditing.plan import Scene, Step
+from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.score import (
     Score,
     Yardstick,
@@ -32,8 +33,12 @@ from isinglass.auditing.unaligned import score_unaligned
 from isinglass.chance import haar
 from isinglass.errors import IsinglassError
 from isinglass.measure.separation import best_naming
+from isinglass.threads import all_in_one_thread
 
 Array = NDArray[Any]
+
+#: Values of a release from which on threads pay.
+_LARGE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +63,32 @@ def attack_all(
     tell: Callable[[], None],
 ) -> list[Outcome]:
     """Run the attackers one after the other against the scene's release."""
+    # Attacks on a small table are many small products: threads would wait for one another.
+    limit = all_in_one_thread() if scene.released.size < _LARGE else contextlib.nullcontext()
+    with limit:
+        return _attack_all(scene, steps, yard, held_out, rng, tell)
+
+
+def _attack_all(
+    scene: Scene,
+    steps: list[Step],
+    yard: Yardstick,
+    held_out: Array | None,
+    rng: np.random.Generator,
+    tell: Callable[[], None],
+) -> list[Outcome]:
     seen, truth = scene.seen(), scene.truth()
     outcomes = []
     for step in steps:
         start = time.perf_counter()
         try:
             few = scene.cast.n_few if step.few else len(seen)
-            guess = _guess(step, seen[:few], (len(seen[:few]), truth.shape[1]))
+            if step.whole:
+                everything = np.asarray(scene.released, dtype=np.float64)
+                guess = _guess(step, everything, (len(everything), truth.shape[1]))
+                guess = guess[scene.released_rows()]
+            else:
+                guess = _guess(step, seen[:few], (len(seen[:few]), truth.shape[1]))
         except IsinglassError as error:
             outcomes.append(Outcome(step, None, str(error), not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
@@ -162,7 +186,8 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     known[: step.n_known] = True
     pairs = step.knowledge.find(KnownPairs)
     if pairs is not None:
-        known[pairs.rows[pairs.rows < n]] = True
+        rows = np.isin(scene.cast.attacked[:n], pairs.rows) if step.whole else pairs.rows
+        known[rows if step.whole else rows[rows < n]] = True
     return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
 
 

@@ -23,6 +23,7 @@ from isinglass.auditing.result import (
     Linkage,
 )
 from isinglass.auditing.score import over_baseline
+from isinglass.printable import printable
 
 #: What each attacker does, in a few words.
 STORIES = {
@@ -32,9 +33,14 @@ STORIES = {
     "ica": "unmixes the release into independent columns",
     "map": "computes the likeliest record from what is public about the method",
     "spectral": "filters the noise out by what columns have in common",
+    "posterior": "averages over the records of a sample that noise may have turned into the row",
     "linkage": "takes the record of a public table that fits best",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
+    "row_order": "smooths the release along its rows, or interpolates between known ones",
+    "kept_columns": "predicts values from the columns that left unchanged",
+    "unit_pursuit": "finds the hidden units of a distortion one by one",
+    "matched_columns": "matches columns and rows of a file that nobody explained",
     "stolen_key": "inverts the release with the owner's key",
 }
 NO_BETTER = "no better than its baseline"
@@ -98,7 +104,8 @@ def name_of(attack: str) -> str:
 
 
 def column_name(name: str, limit: int = 60) -> str:
-    """A column's name, cut where a file has put a novel there."""
+    """A column's name on one line, cut where a file has put a novel there."""
+    name = printable(name[: limit + 1])  # a name of many megabytes is not worth reading whole
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
@@ -166,6 +173,36 @@ def attack_sentence(findings: Findings) -> str:
     if attack is not None and not attack.gain < enough:
         return f"{opening}: the strongest {_who(attack)}, {_got(attack)}{_worst(attack)}."
     return f"{opening}: {_part(findings)}."
+
+
+def decisive_sentence(findings: Findings) -> str:
+    """Which assumption decided the verdict: the weakest attacker who already gets that far."""
+    named = [a for a in findings.attackers if a.name != "key_holder"]
+    worst = next((a for a in reversed(named) if a.name == "insider"), None)
+    if worst is None or worst.verdict not in (RECOVERED, PARTLY):
+        return ""
+    first = next(a for a in named if a.verdict == worst.verdict)
+    people = {
+        "outsider": "anybody who has the file",
+        "acquainted": "somebody who has a sample of similar records or recognizes a few of these",
+        "insider": "somebody who has the original records from elsewhere or recognizes many",
+    }
+    others = [a for a in named if a.verdict != worst.verdict]
+    weaker = f" For {people[others[-1].name]} it is: {others[-1].verdict}." if others else ""
+    return f"What decided: it takes {people[first.name]}.{weaker}"
+
+
+def limited_sentence(findings: Findings) -> str:
+    """What was assumed for this audit alone, beside the verdict it made possible."""
+    most = findings.settings.get("most_pairs")
+    if not isinstance(most, int):
+        return ""
+    if most == 0:
+        return (
+            "This verdict assumes that nobody recognizes a single record in the release; no "
+            "attack with recognized records was run."
+        )
+    return f"This verdict assumes that nobody recognizes more than {most:,} records in the release."
 
 
 def _who(attack: AttackResult) -> str:

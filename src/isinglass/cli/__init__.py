@@ -11,8 +11,24 @@ from typing import NoReturn
 
 import typer
 
-from isinglass.cli import ask, audit, demo, detect, doctor, ledger, plan, release, reproduce, tune
+from isinglass.cli import (
+    ask,
+    audit,
+    demo,
+    detect,
+    doctor,
+    ledger,
+    plan,
+    release,
+    reproduce,
+    show,
+    tune,
+)
 from isinglass.cli.stopping import StoppedError
+from isinglass.printable import shorten
+
+#: characters of an error, which may quote a name or a setting from a file
+LONGEST = 2_000
 
 app = typer.Typer(
     name="isinglass",
@@ -39,7 +55,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from isinglass import __version__
 
-        typer.echo(f"isinglass {__version__}")
+        show.echo(f"isinglass {__version__}")
         raise typer.Exit
 
 
@@ -74,7 +90,7 @@ def main() -> NoReturn:
 
 
 def _show_warning(message: Warning | str, *about: object, **more: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    show.say(f"warning: {message}")
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -85,7 +101,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _fail(sentence: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    print(f"isinglass: {sentence}", file=sys.stderr)
+    show.say(f"isinglass: {shorten(sentence, LONGEST)}")
     sys.exit(code)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from isinglass.cli import show
 
 if TYPE_CHECKING:
     from isinglass.curate.answer import Answer, Price
@@ -77,24 +77,24 @@ def tell(answers: list[Answer], out: Path | None) -> None:
         lines.append((str(row), said, f"{a.spent:g}", f"{a.left:g}", str(a.queries_left)))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        typer.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
+        show.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
     if out is not None:
-        typer.echo(f"all {len(answers):,} are in {out}")
+        show.echo(f"all {len(answers):,} are in {out}")
     elif len(answers) > SHOWN:
         more = len(answers) - SHOWN
-        typer.echo(f"and {more:,} more; -o FILE or --json gives all {len(answers):,}")
-    typer.echo("")
-    typer.echo(f"spent {_total(answers):g} in all; guarantee: {answers[0].guarantee.sentence()}")
+        show.echo(f"and {more:,} more; -o FILE or --json gives all {len(answers):,}")
+    show.echo("")
+    show.echo(f"spent {_total(answers):g} in all; guarantee: {answers[0].guarantee.sentence()}")
 
 
 def tell_prices(prices: Sequence[Price], promise: Guarantee) -> None:
     """Prices to a person."""
     left = min(price.left for price in prices)
-    typer.echo(
+    show.echo(
         f"{len(prices):,} records would cost {_total(prices):g} in all, and leave {left:g} or more "
         "at each of their places; nothing was asked"
     )
-    typer.echo(f"guarantee: {promise.sentence()}")
+    show.echo(f"guarantee: {promise.sentence()}")
 
 
 def _total(answers: Sequence[Answer | Price]) -> float:

@@ -71,7 +71,9 @@ def ask(
     missing: str = typer.Option(
         "error", "--missing", metavar="error|drop", help="Rows of TABLE with missing values."
     ),
-    user: str = typer.Option("curator", "--user", help="On whose account the spends go."),
+    user: str = typer.Option(
+        "curator", "--user", help="On whose account the spends go; see `isinglass ledger admit`."
+    ),
     user_budget: str | None = typer.Option(
         None, "--user-budget", metavar="EPS", help="The most one user spends at one place."
     ),
@@ -129,6 +131,7 @@ def ask(
     from isinglass.cli.question import check_question, listed_modes, refuse_ignored
     from isinglass.cli.stopping import saying
     from isinglass.curate.batch import printable
+    from isinglass.curate.contract import CURATOR
     from isinglass.curate.curator import Curator
     from isinglass.curate.epsilon import micro
     from isinglass.curate.ledger import Ledger
@@ -181,6 +184,12 @@ def ask(
             "--budget must be given when a ledger is first used: the most that is ever spent at "
             "one place"
         )
+    newcomer = user != CURATOR and not begun
+    if newcomer and (user_budget is None or micro(user_budget) > micro(budget)):
+        raise CuratorError(
+            "--user-budget must be given, at most --budget, when a ledger is first used for an end "
+            "user: the share of the budget that is theirs alone"
+        )
     released = not also_released and has_left(X, names)
     if released and not begun:
         raise CuratorError(f"{LEFT}; pass --also-released, so that every guarantee {SAYS}")
@@ -214,6 +223,8 @@ def ask(
         ) as curator:
             if curator.created and not dry_run:
                 show.say(f"note: {_place(ledger)} is new; its contract is written")
+            if newcomer and curator.created:
+                opened.admit(user, reason="the ledger's first use")
             promise = curator.guarantee(epsilon)  # nothing may fail once answers are paid for
             try:
                 if dry_run:

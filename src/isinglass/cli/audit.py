@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
+
+from isinglass.cli import show
 
 if TYPE_CHECKING:
     from isinglass.auditing.made_from import KeyFacts
     from isinglass.auditing.report import Report
-    from isinglass.auditing.result import AttackResult
+    from isinglass.auditing.result import AttackResult, Findings
     from isinglass.perturb.base import Perturbation
 
 
@@ -20,7 +21,10 @@ def audit(
         ..., metavar="TABLE", help="The original: CSV, Parquet or Arrow file with a header."
     ),
     release: Path = typer.Argument(
-        ..., metavar="RELEASE", help="What left, or is to leave; ours or anybody's, same kinds."
+        ...,
+        metavar="RELEASE",
+        help="What left, or is to leave; ours or anybody's, same kinds; or an Autoencoder's ONNX "
+        "file.",
     ),
     out: Path | None = typer.Option(
         None, "-o", "--out", help="Write the whole report to this .html or .json file."
@@ -52,6 +56,12 @@ def audit(
         metavar="FILE",
         help="Another release of the same rows, attacked together; repeatable.",
     ),
+    others: Path | None = typer.Option(
+        None,
+        "--others",
+        metavar="FILE",
+        help="For a model: a table of records that it was not trained on.",
+    ),
     policy: str | None = typer.Option(
         None, "--policy", metavar="FILE|strict", help="Demands; exit 1 when one is not met."
     ),
@@ -79,16 +89,20 @@ def audit(
 ) -> None:
     """Attack RELEASE with the classic attacks, and look for TABLE's outliers in it.
 
-    Nothing is sent anywhere. Example:
+    Of a model, measure whether TABLE's records can be told to be those it was trained on. Nothing
+    is sent anywhere. Examples:
 
     isinglass audit flights.csv flights.parquet --drop tail_number -o report.html
+
+    isinglass audit flights.csv detector.onnx --drop tail_number --others other_flights.csv
     """
     import warnings
 
-    from isinglass.cli import show
+    from isinglass.cli.audit_model import audit_model, refuse_release_options
     from isinglass.cli.columns import split_names
     from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
     from isinglass.cli.passphrase import passphrase
+    from isinglass.detect.onnx_file import is_onnx
     from isinglass.errors import AuditError, PrivacyWarning
     from isinglass.publish.paths import refuse_targets
     from isinglass.table.read import open_table
@@ -104,7 +118,7 @@ def audit(
         raise AuditError("--public is about the report; name its file with -o")
     if out is not None:
         check_ending("-o", out)
-        read = [table, release, key, passphrase_file, policy_file(policy), *also]
+        read = [table, release, key, passphrase_file, others, policy_file(policy), *also]
         refuse_targets({"the report": out}, read, force=force)
     demands = None if policy is None else policy_for(policy)
     given = [*drop, *one_hot]
@@ -113,6 +127,30 @@ def audit(
         if any("," in item for item in given)
         else given
     )
+    if is_onnx(release):
+        refuse_release_options(
+            {"--key": key, "--passphrase-file": passphrase_file, "--id": id_column,
+             "--also": also or None, "--trials": trials, "--n-outliers": n_outliers,
+             "--pairs": pairs}
+        )  # fmt: skip
+        audit_model(
+            table,
+            release,
+            others=others,
+            drop=[*split_names(drop, names), *([] if label is None else [label])],
+            one_hot=split_names(one_hot, names),
+            missing=missing,
+            policy=demands,
+            out=out,
+            public=public,
+            encoding=encoding,
+            delimiter=delimiter,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
+    if others is not None:
+        raise AuditError("--others is for models; RELEASE is not an ONNX file")
     perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
     from isinglass.auditing.files import audit_files  # slow to load, so errors come first
 
@@ -142,12 +180,12 @@ def audit(
     if out is not None:
         report.save(out, public=public)
     if as_json:
-        show.print_json(_finite(report.to_contract()))
+        show.print_json(report.to_contract())
     else:
         _show(report)
         if out is not None:
             kind = "public" if public else "internal: it names single records"
-            typer.echo(f"report     {out}  ({kind})")
+            show.echo(f"report     {out}  ({kind})")
     for note in report.findings.notes:
         show.say(f"note: {note}")
     if not report.passed:
@@ -179,31 +217,57 @@ def _show(report: Report) -> None:
     from isinglass.auditing import words
 
     found = report.findings
-    typer.echo(words.detection_sentence(found))
-    typer.echo(words.attack_sentence(found))
-    typer.echo("")
+    show.echo(words.detection_sentence(found))
+    show.echo(words.attack_sentence(found))
+    for sentence in (words.decisive_sentence(found), words.limited_sentence(found)):
+        if sentence:
+            show.echo(sentence)
+    show.echo("")
+    _show_attackers(found)
     done = words.order(found.attacks)
     public = PublicParameters(found.method).describe()
     if done and all(public in a.knowledge for a in done):
-        typer.echo(f"every attacker knows {public}")
+        show.echo(f"every attacker knows {public}")
     if done:
         _show_attacks(done, public)
     for a in found.attacks:
         if a.failed is not None:
-            typer.echo(f"{a.name} failed: {a.failed}")
+            show.echo(f"{a.name} failed: {a.failed}")
     for s in found.skipped:
-        typer.echo(f"{s.name} was not run: {s.reason}")
-    typer.echo("")
+        show.echo(f"{s.name} was not run: {s.reason}")
+    show.echo("")
     d = found.detection
     of = f" of the {d.n_outliers:,} strongest outliers ({words.interval(d.low, d.high)})"
-    typer.echo(f"detection  {words.found_again(d)}{'' if d.rate is None else of}")
+    show.echo(f"detection  {words.found_again(d)}{'' if d.rate is None else of}")
     if found.linkage is not None:
         level = words.number(found.linkage.average), words.number(found.linkage.worst_1pct)
-        typer.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
-    typer.echo(f"verdict    {found.verdict}")
+        show.echo(f"linkage    level {level[0]} on average, {level[1]} for the worst 1 %")
+    show.echo(f"verdict    {found.verdict}")
     if found.policy:
         met = sum(line.met for line in found.policy)
-        typer.echo(f"policy     {met} of {len(found.policy)} demands met")
+        show.echo(f"policy     {met} of {len(found.policy)} demands met")
+
+
+def _show_attackers(found: Findings) -> None:
+    """A line for each named attacker, then the risks of the strongest without the key."""
+    from isinglass.auditing import words
+
+    for a in found.attackers:
+        gain = f"gain {words.share(a.gain)} ({words.interval(a.low, a.high)})"
+        show.echo(f"{words.name_of(a.name).ljust(11)}{a.verdict}, {gain}: has {a.assumes}")
+    if found.attackers:
+        risks = found.risks()
+        named = (
+            ("singling out", risks.singling_out),
+            ("linkability", risks.linkability),
+            ("inference", risks.inference),
+        )
+        told = ", ".join(
+            f"{name} {'not measured' if value is None else words.share(value)}"
+            for name, value in named
+        )
+        show.echo(f"risks      {told}")
+        show.echo("")
 
 
 def _show_attacks(attacks: list[AttackResult], common: str) -> None:
@@ -212,36 +276,28 @@ def _show_attacks(attacks: list[AttackResult], common: str) -> None:
 
     head = ("attack", "gain", "success", "interval", "baseline", "control", "knowing")
     lines = [
-        (a.name + " *" * a.no_better_than_baseline, words.share(a.gain), words.share(a.success),
-         words.interval(a.low, a.high), words.share(a.baseline), words.share(a.control),
-         a.knowledge.removeprefix(f"{common}, "))
+        (a.name + (" *" if a.no_better_than_baseline else ""), words.share(a.gain),
+         words.share(a.success), words.interval(a.low, a.high), words.share(a.baseline),
+         words.share(a.control), a.knowledge.removeprefix(f"{common}, "))
         for a in attacks
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
 
-    def show(line: tuple[str, ...]) -> None:
-        typer.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
+    def show_line(line: tuple[str, ...]) -> None:
+        show.echo("  ".join(w.ljust(n) for w, n in zip(line, widths, strict=True)).rstrip())
 
-    show(head)
+    show_line(head)
     for line, a in zip(lines, attacks, strict=True):
         if not a.with_key:
-            show(line)
+            show_line(line)
     if any(a.with_key for a in attacks):
-        typer.echo("if the key leaks (not counted)")
+        show.echo("if the key leaks (not counted)")
         for line, a in zip(lines, attacks, strict=True):
             if a.with_key:
-                show(line)
-    typer.echo("gain: taken of what a blind guess leaves, by the reading that shows most")
+                show_line(line)
+    show.echo(
+        "gain: how far the attacker gets from a blind guess (0 %) to the exact values (100 %), "
+        "by the worst of three measures"
+    )
     if any(a.no_better_than_baseline for a in attacks):
-        typer.echo(
-            "* success is no better than its baseline; a gain beside it is in other readings"
-        )
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no word for a number that is none."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        show.echo("* success is no better than its baseline; a gain beside it is in other readings")

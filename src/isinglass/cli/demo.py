@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from isinglass.cli import show
+
 if TYPE_CHECKING:
     from isinglass.demo.story import Chapter, Story
 
@@ -17,7 +19,6 @@ def demo(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Three airlines release flights; a miner finds the outliers; an audit shows what leaks."""
-    from isinglass.cli import show
     from isinglass.demo.page import render
     from isinglass.demo.story import run
     from isinglass.errors import PrivacyWarning
@@ -32,11 +33,11 @@ def demo(
     if as_json:
         show.print_json(story.to_json() | {"report": str(report)})
     else:
-        typer.echo(_told(story))
-        typer.echo(f"The report, to be opened first: {report}")
+        show.echo(*_told(story))
+        show.echo(f"The report, to be opened first: {report}")
 
 
-def _told(story: Story) -> str:
+def _told(story: Story) -> list[str]:
     chapters = {
         "One key for all (tanh distortion)": story.shared_key,
         "A secret each (random multiparty perturbation)": story.multiparty,
@@ -44,7 +45,7 @@ def _told(story: Story) -> str:
     lines = [""]
     for title, chapter in chapters.items():
         lines += [title, *_chapter(chapter, story.top), ""]
-    return "\n".join([*lines, "Both are heuristics: nothing is proved about what they hide.", ""])
+    return [*lines, "Both are heuristics: nothing is proved about what they hide.", ""]
 
 
 def _chapter(chapter: Chapter, top: int) -> list[str]:

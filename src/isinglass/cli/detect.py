@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from isinglass.cli import show
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -77,7 +79,6 @@ def detect(
     from math import isfinite
     from time import perf_counter
 
-    from isinglass.cli import show
     from isinglass.cli.columns import split_names
     from isinglass.detect.reading import TableBlocks, choose_features, is_pattern, matching
     from isinglass.errors import TableError
@@ -144,18 +145,18 @@ def detect(
         )
     else:
         _show(found, len(columns), seconds, out)
-    tell: Callable[[str], None] = show.say if as_json else typer.echo
+    tell: Callable[[str], None] = show.say if as_json else show.echo
     if rows.n_left_out:
         tell(f"{rows.n_left_out:,} rows with missing values were left out")
     _tell_label(table, label, found, tell)
 
 
 def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | None) -> None:
-    typer.echo(f"rows     {found.n_rows_:,}, numbered from 0")
-    typer.echo(f"columns  {columns:,}")
-    typer.echo(f"cutoff   {found.cutoff_:.6g}")
-    typer.echo(f"seconds  {seconds:.2f}")
-    typer.echo("")
+    show.echo(f"rows     {found.n_rows_:,}, numbered from 0")
+    show.echo(f"columns  {columns:,}")
+    show.echo(f"cutoff   {found.cutoff_:.6g}")
+    show.echo(f"seconds  {seconds:.2f}")
+    show.echo("")
     lines = [("rank", "row", "score")]
     for rank, (row, value) in enumerate(
         zip(found.outliers_[:SHOWN], found.outlier_scores_[:SHOWN], strict=True), start=1
@@ -163,12 +164,12 @@ def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | Non
         lines.append((str(rank), str(row), f"{value:.6g}"))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        typer.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
+        show.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
     more = len(found.outliers_) - SHOWN
     if out is not None:
-        typer.echo(f"all {len(found.outliers_):,} are in {out}")
+        show.echo(f"all {len(found.outliers_):,} are in {out}")
     elif more > 0:
-        typer.echo(f"and {more:,} more; -o FILE or --json gives all {len(found.outliers_):,}")
+        show.echo(f"and {more:,} more; -o FILE or --json gives all {len(found.outliers_):,}")
 
 
 def _tell_label(
@@ -189,7 +190,6 @@ def _mention_kept(file: Path, columns: Sequence[str]) -> None:
     """Columns that passed through a release unperturbed count here like any other."""
     import contextlib
 
-    from isinglass.cli import show
     from isinglass.errors import ReleaseError
     from isinglass.release import read_facts
 
@@ -312,8 +312,7 @@ def _pairs(item: str, columns: Sequence[str]) -> list[tuple[str, object]]:
 
 
 def _pairs_in_file(path: Path) -> list[tuple[str, object]]:
-    import json
-
+    from isinglass.documents import DocumentError, read_json
     from isinglass.errors import TableError
 
     try:
@@ -323,9 +322,11 @@ def _pairs_in_file(path: Path) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = []
     if text.lstrip().startswith("{"):
         try:
-            return [(str(n), w) for n, w in json.loads(text, object_pairs_hook=list)]
-        except (ValueError, TypeError):
-            raise TableError(f"weights file {path} is not a JSON object of numbers") from None
+            return [(str(n), w) for n, w in read_json(text, as_pairs=True)]
+        except DocumentError as error:
+            raise TableError(
+                f"weights file {path} is not a JSON object of numbers: {error}"
+            ) from None
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue

@@ -8,13 +8,13 @@ from typing import Any
 
 import typer
 
+from isinglass.cli import show
+
 
 def doctor(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Say what is installed, which accelerators work, and where a release's time goes here."""
-    from isinglass.cli import show
-
     facts = {
         "isinglass": _version("isinglass"),
         "python": _python(),
@@ -31,15 +31,17 @@ def doctor(
         return
     for name, value in facts.items():
         if isinstance(value, dict):
-            typer.echo(f"{name.replace('_', ' ')}:")
+            show.echo(f"{name.replace('_', ' ')}:")
             for key, inner in value.items():
-                typer.echo(f"  {key:<16} {'not installed' if inner is None else inner}")
+                show.echo(f"  {key:<16} {'not installed' if inner is None else inner}")
         else:
-            typer.echo(f"{name:<18} {value}")
+            show.echo(f"{name:<18} {value}")
 
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "narwhals", "randomgen",
              "cryptography", "safetensors", "typer", "rich")  # fmt: skip
+#: of the table that is measured
+ROWS = 250_000
 _OPTIONAL = ("pandas", "polars", "psycopg", "torch", "onnx", "onnxruntime")
 
 
@@ -107,18 +109,17 @@ def _times() -> dict[str, Any]:
     from isinglass.table.read import open_table
     from isinglass.table.survey import survey
 
-    rows = 250_000
     times: dict[str, Any] = {}
     clock = time.perf_counter()
 
     def lap(name: str) -> None:
         nonlocal clock
         now = time.perf_counter()
-        times[name] = round((now - clock) * 1_000_000 / rows, 2)
+        times[name] = round((now - clock) * 1_000_000 / ROWS, 2)
         clock = now
 
     with tempfile.TemporaryDirectory() as folder:
-        data = flights(rows, n_outliers=0, random_state=0)
+        data = flights(ROWS, n_outliers=0, random_state=0)
         clock = time.perf_counter()
         table = pa.table([pa.array(c) for c in data.X.T], names=list(data.column_names))
         pq.write_table(table, Path(folder) / "t.parquet", use_dictionary=False)

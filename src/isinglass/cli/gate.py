@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +31,8 @@ class RefusedError(Exception):
 class Gate:
     """Audits the very file that is about to be named; as a context, tells what came of it.
 
-    The report is written once the release is, or once it is refused; where anything else fails,
-    there is none.
+    The report is drafted before the release gets its name, and gets its own after that, or once
+    the release is refused; where anything else fails, there is none.
     """
 
     def __init__(self, policy: str | None, report: Path | None, also: Sequence[Path]) -> None:
@@ -44,6 +45,7 @@ class Gate:
         self.target = report
         self.also = also
         self.report: Report | None = None
+        self._draft = contextlib.ExitStack()  # the report, until it gets its name
         if report is not None:
             check_ending("--report", report)
 
@@ -80,6 +82,8 @@ class Gate:
         )
         if not self.report.passed:
             raise RefusedError
+        if self.target is not None:  # before the release has its name: a page may fail
+            self._draft.enter_context(self.report.draft(self.target))
 
     def __enter__(self) -> Self:
         return self
@@ -91,15 +95,15 @@ class Gate:
         trace: TracebackType | None,
     ) -> None:
         refused = isinstance(error, RefusedError)
+        self._draft.__exit__(kind, error, trace)
         if self.report is None or not (refused or error is None):
             return
         if refused:
             found = self.report.findings
             settings = {**found.settings, "outcome": REFUSED}
             self.report = replace(self.report, findings=replace(found, settings=settings))
-        if self.target is not None:
-            self.report.save(self.target)
-        if refused:
+            if self.target is not None:
+                self.report.save(self.target)
             tell_unmet(self.report)
             show.say("isinglass: the policy refuses this release; nothing of it was written")
             if self.target is not None:
@@ -113,14 +117,14 @@ class Gate:
         from isinglass.auditing import words
 
         found = self.report.findings
-        typer.echo(f"audit    {words.detection_sentence(found)}")
-        typer.echo(f"         {words.attack_sentence(found)}")
+        show.echo(f"audit    {words.detection_sentence(found)}")
+        show.echo(f"         {words.attack_sentence(found)}")
         if self.policy is not None:
             n = len(found.policy)
             said = "the one demand is met" if n == 1 else f"all {n} demands are met"
-            typer.echo(f"policy   {said}")
+            show.echo(f"policy   {said}")
         if self.target is not None:
-            typer.echo(f"report   {self.target}  (stays with you: it names single records)")
+            show.echo(f"report   {self.target}  (stays with you: it names single records)")
 
 
 def policy_for(given: str) -> Policy:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from isinglass.cli.show import echo, print_json, say
+
 if TYPE_CHECKING:
     from isinglass.curate.ledger import Ledger
 
@@ -41,15 +43,13 @@ def show(
     as_json: bool = JSON,
 ) -> None:
     """Show the contract and what was spent; never what was asked about."""
-    from isinglass.cli.show import print_json
-
     with _opened(ledger, secret, note) as opened:
         if head:
             found = opened.head()
             if as_json:
                 print_json({"head": found})
             else:
-                typer.echo(found)
+                echo(found)
             return
         summary = opened.summary()
     if as_json:
@@ -65,22 +65,29 @@ def verify(
         None, "--head", metavar="SEQ:HASH", help="A head noted earlier: it must be in the chain."
     ),
     accept: bool = typer.Option(
-        False, "--accept", help="If the chain is whole, note its head here anew."
+        False, "--accept", help="The note is lost: note the head anew; all budget counts as spent."
+    ),
+    reason: str | None = typer.Option(
+        None, "--reason", help="Of --accept: why the note is lost; it stays in the ledger."
     ),
     secret: Path | None = SECRET,
     note: Path | None = NOTE,
     as_json: bool = JSON,
 ) -> None:
     """Check every row against the chain; exit 1 when one was edited, dropped or moved."""
-    from isinglass.cli.show import print_json, say
-    from isinglass.errors import LedgerError
+    from isinglass.errors import CuratorError, LedgerError
 
+    if accept is (reason is None):
+        raise CuratorError(
+            "--accept and --reason go together: all of the budget will count as spent, because the "
+            "ledger may be in use elsewhere, and the reason stays in it"
+        )
     with _opened(ledger, secret, note, check=False) as opened:
         found = opened.verify(head=head)
         # A head that was given and is not there is no matter of what is noted here.
         if accept and (head is None or found.problems == opened.verify().problems):
             with contextlib.suppress(LedgerError):  # what is wrong is told below
-                opened.accept()
+                opened.accept(reason=reason)
             found = opened.verify(head=head)
     if as_json:
         print_json({"entries": found.entries, "head": found.head, "problems": list(found.problems)})
@@ -88,7 +95,7 @@ def verify(
         for problem in found.problems:
             say(f"isinglass: {problem}")
     else:
-        typer.echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
+        echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
     if found.problems:
         raise typer.Exit(1)
 
@@ -102,16 +109,14 @@ def backup(
     as_json: bool = JSON,
 ) -> None:
     """Copy a ledger whole while it is in use; copying its file by hand may miss the last rows."""
-    from isinglass.cli.show import print_json
-
     with _opened(ledger, secret, note) as opened:
         opened.backup(out)
         head = opened.head()
     if as_json:
         print_json({"copy": str(out), "head": head})
         return
-    typer.echo(f"copy     {out}  (keep it as closed as the ledger itself: it holds the same)")
-    typer.echo(f"head     {head}")
+    echo(f"copy     {out}  (keep it as closed as the ledger itself: it holds the same)")
+    echo(f"head     {head}")
 
 
 @app.command("amend")
@@ -132,7 +137,6 @@ def amend(
     as_json: bool = JSON,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
-    from isinglass.cli.show import print_json
     from isinglass.cli.stopping import saying
     from isinglass.curate.epsilon import micro, text
     from isinglass.errors import CuratorError
@@ -161,6 +165,37 @@ def amend(
         _print(terms)
 
 
+@app.command("admit")
+def admit(
+    ledger: str = WHERE,
+    user: str = typer.Argument(..., metavar="USER", help="An end user, by name."),
+    budget: str | None = typer.Option(
+        None, "--budget", metavar="EPS", help="Their share at each place; default: the contract's."
+    ),
+    reason: str = typer.Option(..., "--reason", help="Why; it stays in the ledger."),
+    secret: Path | None = SECRET,
+    note: Path | None = NOTE,
+    as_json: bool = JSON,
+) -> None:
+    """Set a share of the budget apart for an end user, who is told of nothing but that share."""
+    from isinglass.cli.show import print_json
+    from isinglass.cli.stopping import saying
+    from isinglass.curate.epsilon import micro
+
+    share = None if budget is None else micro(budget, "--budget")
+    with (
+        saying("stopped; `isinglass ledger show` says whether the share was written"),
+        _opened(ledger, secret, note) as opened,
+    ):
+        opened.admit(user, share=share, reason=reason)
+        summary = opened.summary()
+    terms = {"contract": summary["contract"], "head": summary["head"]}
+    if as_json:
+        print_json(terms)
+    else:
+        _print(terms)
+
+
 @contextlib.contextmanager
 def _opened(where: str, secret: Path | None, note: Path | None, **how: Any) -> Iterator[Ledger]:
     from isinglass.curate.ledger import Ledger
@@ -173,7 +208,7 @@ def _print(facts: dict[str, Any]) -> None:
     lines = list(_lines(facts))
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        typer.echo(f"{name.ljust(width)}  {value}")
+        echo(f"{name.ljust(width)}  {value}")
 
 
 def _lines(facts: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

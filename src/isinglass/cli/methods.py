@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def parse(value: str) -> Any:
     words = {"true": True, "false": False, "none": None}
     if value.lower() in words:
         return words[value.lower()]
-    for read in (int, float, json.loads):
+    for read in (int, float, read_json):
         try:
             return read(value)
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
     return value
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from isinglass.cli import show
 from isinglass.cli.numbers import drop_option
 
 if TYPE_CHECKING:
@@ -89,7 +90,6 @@ def plan(
 
     isinglass plan last-year.csv --outlier-fraction 0.01 --scale percentiles --space space.json
     """
-    from isinglass.cli import show
     from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
     from isinglass.cli.question import check_question
     from isinglass.curate.plan import plan as planned
@@ -146,14 +146,14 @@ def plan(
     if out is not None:
         found.save(out)
     if space is not None:
-        declared.save(space)
+        declared.noting(X).save(space)
     if as_json:
         show.print_json(found.to_json())
         return
     _tell(found, chosen, space, out)
     if found.chosen.queries_here:
         as_planned = _same_space(space, bounds, metric, p, drop)
-        typer.echo(f"then     {_command(found, budget, as_planned)}")
+        show.echo(f"then     {_command(found, budget, as_planned)}")
 
 
 def _check(
@@ -243,7 +243,7 @@ def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | No
     from isinglass.curate.expected import SHARES
 
     if chosen is not None:
-        typer.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
+        show.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
     rows: list[tuple[str, ...]] = [("epsilon", *SHARES, "queries at one place", "")]
     rows += [
         (text(point.micro), *map(_share, point.shares.values()), f"{point.queries_here:,}",
@@ -252,13 +252,13 @@ def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | No
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        typer.echo("  ".join(w.rjust(n) for w, n in zip(row, widths, strict=True)).rstrip())
-    typer.echo("")
-    typer.echo(found.sentence)
+        show.echo("  ".join(w.rjust(n) for w, n in zip(row, widths, strict=True)).rstrip())
+    show.echo("")
+    show.echo(found.sentence)
     if space is not None:
-        typer.echo(f"space    {space}")
+        show.echo(f"space    {space}")
     if out is not None:
-        typer.echo(f"plan     {out}")
+        show.echo(f"plan     {out}")
 
 
 def _command(found: Plan, budget: str, space: list[str]) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from isinglass.cli import show
+
 if TYPE_CHECKING:
     from isinglass.publish import Draft
 
@@ -89,7 +91,6 @@ def release(
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
-    from isinglass.cli import show
     from isinglass.cli.columns import split_names
     from isinglass.cli.gate import Gate, policy_file
     from isinglass.cli.methods import name_of, perturbation_for
@@ -167,11 +168,11 @@ def release(
         show.say(f"warning: {warning}")
     if as_json:
         return
-    typer.echo(f"release  {written.release}  ({written.rows:,} rows, {written.columns} columns)")
-    typer.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
+    show.echo(f"release  {written.release}  ({written.rows:,} rows, {written.columns} columns)")
+    show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
     if written.public_file is not None:
-        typer.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
-    typer.echo(f"promise  {written.promise.sentence()}")
+        show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
+    show.echo(f"promise  {written.promise.sentence()}")
     gate.tell()
 
 

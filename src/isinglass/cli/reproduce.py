@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from isinglass.cli import show
 from isinglass.reproduce.run import PAPERS, run
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def reproduce(
 
     isinglass reproduce rotation --quick -o reproduced
     """
-    from isinglass.cli import show
     from isinglass.reproduce.write import EXPLORE, write, write_together
 
     if paper not in ("all", *PAPERS):
@@ -82,9 +82,9 @@ def reproduce(
     for found in every:
         _tell(found)
     if out is not None:
-        typer.echo(f"Pages and figures: {out}")
+        show.echo(f"Pages and figures: {out}")
     else:
-        typer.echo("-o FOLDER writes pages with every reason in full, and the figures")
+        show.echo("-o FOLDER writes pages with every reason in full, and the figures")
 
 
 def _fetch(data: Path | None) -> None:
@@ -118,21 +118,21 @@ def _tell(found: Reproduction) -> None:
 
     from isinglass.reproduce.write import short
 
-    typer.echo(f"{found.title}\n{found.reference}\n")
+    show.echo(found.title, found.reference, "")
     for note in found.notes:
-        typer.echo(f"{note}\n")
+        show.echo(note, "")
     rows = [("printed", "ours", "where", "what")]
     rows += [(short(n.printed), short(n.ours), n.where, n.what) for n in found.numbers]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     notes = ["", *("" if n.agrees else shorten(n.note, NOTE) for n in found.numbers)]
     for row, note in zip(rows, notes, strict=True):
-        typer.echo("  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip())
+        show.echo("  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip())
         if note:
-            typer.echo(f"    {note}")
-    typer.echo("")
+            show.echo(f"    {note}")
+    show.echo("")
     for claim in found.claims:
-        typer.echo(f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.ours}")
+        show.echo(f"{claim.verdict.upper()}: {claim.says} ({claim.where})", f"    {claim.ours}")
     for gap in found.missing:
-        typer.echo(f"NOT RUN: {gap.what}: {gap.why}")
+        show.echo(f"NOT RUN: {gap.what}: {gap.why}")
     mode = "full" if found.full else "quick"
-    typer.echo(f"\n{found.paper}, {mode}, seed {found.seed}: {found.seconds:.0f} s\n")
+    show.echo("", f"{found.paper}, {mode}, seed {found.seed}: {found.seconds:.0f} s", "")

@@ -10,15 +10,24 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from isinglass.plain import for_json
+from isinglass.printable import printable
+
+
+def echo(*lines: str) -> None:
+    """Results for a person, a line each; a name from a file can neither add nor hide a line."""
+    for line in lines or ("",):
+        print(printable(line), flush=True)
+
 
 def say(text: str) -> None:
     """A line of prose; stdout stays free for results."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The one JSON document of a command."""
-    print(json.dumps(document, indent=2, default=str))
+    """The one JSON document of a command; None stands for a number that is not finite."""
+    print(json.dumps(for_json(document), indent=2, allow_nan=False))
 
 
 def command_line() -> str:
@@ -32,8 +41,12 @@ def command_line() -> str:
     return shlex.join(["isinglass", *words])
 
 
+#: Seconds of work before a bar is worth showing.
+BAR_AFTER_S = 2.0
+
+
 class Bar:
-    """A progress bar on a terminal, once the work has taken two seconds; silence elsewhere."""
+    """A progress bar on a terminal, once the work has taken a while; silence elsewhere."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -42,7 +55,7 @@ class Bar:
         self._task: Any = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - self._start < 2:
+        if not sys.stderr.isatty() or time.monotonic() - self._start < BAR_AFTER_S:
             return
         if self._bar is None:
             self._bar = self._made()
@@ -61,7 +74,12 @@ class Bar:
 
         class Speed(progress.ProgressColumn):
             def render(self, task: progress.Task) -> Text:
-                units = {"attacking": "attacks", "trying settings": "settings"}
+                units = {
+                    "attacking": "attacks",
+                    "trying settings": "settings",
+                    "fitting a first model": "epochs",
+                    "training models": "models",
+                }
                 if task.description in units:  # which do not go by rows
                     return Text(f"{task.completed:,.0f} {units[task.description]}")
                 return Text(f"{task.speed:,.0f} rows/s" if task.speed else "")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from isinglass.cli import show
+
 if TYPE_CHECKING:
     from isinglass.auditing.frontier import Frontier
 
@@ -63,7 +65,6 @@ def tune(
     """
     from isinglass.auditing.align import load
     from isinglass.auditing.tune import tune as search
-    from isinglass.cli import show
     from isinglass.cli.columns import split_names
     from isinglass.errors import AuditError
     from isinglass.publish.paths import refuse_targets
@@ -115,9 +116,9 @@ def tune(
     if as_json:
         show.print_json(found.to_json())
         return
-    typer.echo(_told(found, str(table)))
+    show.echo(*_told(found, str(table)).split("\n"))
     if out is not None:
-        typer.echo(f"The frontier: {out}")
+        show.echo(f"The frontier: {out}")
 
 
 def _options(

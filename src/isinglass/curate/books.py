@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from isinglass.curate.chain import Entry
 from isinglass.curate.contract import Contract
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.documents import read_json
 from isinglass.errors import LedgerError
 
 
@@ -74,18 +74,26 @@ class Books:
 
     def apply(self, entries: list[Entry]) -> None:
         """Go on with entries whose chain is whole."""
+        paid: list[Entry] = []
         for entry in entries:
             if entry.facts is not None:
-                self._terms(entry, json.loads(entry.facts))
-        paid = [entry for entry in entries if entry.micro]
+                if entry.kind == "amend":  # shares are of what is spent from then on
+                    self._spend(paid)
+                    paid = []
+                self._terms(entry, read_json(entry.facts, infinite=True))
+            if entry.micro:
+                paid.append(entry)
+        self._spend(paid)
+        if entries:
+            self.seq, self.hash = entries[-1].seq, entries[-1].hash
+
+    def _spend(self, paid: list[Entry]) -> None:
         width = len(self.budget.metric.weights)
         if len(paid) == 1 and paid[0].place is not None and paid[0].influence is not None:
             place = np.frombuffer(paid[0].place, dtype="<f8")
             self.budget.add_one(place, paid[0].influence, paid[0].micro, paid[0].user)
         elif paid:
             self.budget.add(*spends(paid, width), [entry.user for entry in paid])
-        if entries:
-            self.seq, self.hash = entries[-1].seq, entries[-1].hash
 
     def _terms(self, entry: Entry, facts: dict[str, Any]) -> None:
         if entry.kind == "contract":
@@ -101,7 +109,8 @@ class Books:
                 self.contract = self.contract.amended(**facts["terms"])
             except ValueError:
                 raise LedgerError(f"entry {entry.seq} does not make the terms weaker") from None
-            self.budget.cap = self.contract.cap
+            self.budget.cap, self.budget.shares = self.contract.curators, self.contract.shares
+            self.budget.divided = self.budget.cap < self.contract.cap
 
     def sealed(self, rows: Iterable[Entry]) -> list[Entry]:
         """Entries that go on from here, in order, each sealed with the one before it."""

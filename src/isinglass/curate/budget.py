@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass.curate.contract import CURATOR
 from isinglass.curate.epsilon import micro as parsed
 from isinglass.curate.epsilon import text
 from isinglass.curate.query import Query
@@ -40,8 +41,11 @@ class SpatialBudget:
     more than the cap: any two balls that share a place are within reach of each other, so the
     last query whose ball holds the place counted all the others when it was asked.
 
-    `cap` holds for all users together, so users who collude gain nothing beyond it; `user_cap`,
-    where given, keeps each of them to a share of it. Both are millionths of epsilon.
+    `cap` holds for all together who have no share of their own; `user_cap`, where given, keeps
+    each of them below it. `shares` are set apart from the cap, by user: whoever has one is held to
+    it by their own spends and by nothing else, so that nothing they are told depends on others'
+    queries. Shares and cap together are the most that touches any place. All are millionths of
+    epsilon.
     """
 
     def __init__(self, metric: Metric, cap: int, user_cap: int | None = None) -> None:
@@ -51,6 +55,8 @@ class SpatialBudget:
         self.metric = metric
         self.cap = cap
         self.user_cap = user_cap
+        self.shares: dict[str, int] = {}
+        self.divided = False  # whether a part of the budget is somebody else's
         self._table = Reach(metric)
         self._users: dict[str, Reach] = {}
         # Spends of users who have not asked since: most never do, so they get no index yet.
@@ -67,12 +73,16 @@ class SpatialBudget:
         m = len(users)
         reaches = np.broadcast_to(np.asarray(radii, dtype=np.float64), (m,))
         prices = np.broadcast_to(np.asarray(micro, dtype=np.int64), (m,))
-        self._table.extend(where, reaches, prices)
-        if self.user_cap is None:
-            return
         rows: dict[str, list[int]] = {}
         for row, user in enumerate(users):
             rows.setdefault(user, []).append(row)
+        if self.shares.keys().isdisjoint(rows):
+            self._table.extend(where, reaches, prices)
+        else:
+            ours = [row for row, user in enumerate(users) if user not in self.shares]
+            self._table.extend(where[ours], reaches[ours], prices[ours])
+        if self.user_cap is None:
+            rows.pop(CURATOR, None)
         for user, own in rows.items():
             part = where[own], reaches[own], prices[own]
             if user in self._users:
@@ -82,20 +92,21 @@ class SpatialBudget:
 
     def add_one(self, place: Array, radius: float, micro: int, user: str) -> None:
         """`add` for one spend, whose price was asked for before."""
-        self._table.append(place, radius, micro)
+        if user not in self.shares:
+            self._table.append(place, radius, micro)
         if user in self._users:
             self._users[user].append(place, radius, micro)
-        elif self.user_cap is not None:
+        elif self.user_cap is not None or user != CURATOR:
             part = place.reshape(1, -1), np.array([radius]), np.array([micro])
             self._waiting.setdefault(user, []).append(part)
 
     def spent(self, places: ArrayLike, radii: ArrayLike, user: str | None = None) -> Counts:
-        """What was spent within reach of each place with its radius, by all or by one user."""
+        """What was spent within reach of each place and radius, by one user or from the cap."""
         return (self._table if user is None else self._of(user)).sums(places, radii)
 
     def _of(self, user: str) -> Reach:
         """A user's own spends."""
-        if self.user_cap is None:
+        if self.user_cap is None and user not in self.shares:
             raise ValueError("user must be None where no user_cap is set")
         if user not in self._users:
             index = Reach(self.metric)
@@ -112,6 +123,8 @@ class SpatialBudget:
         All or nothing: raises `BudgetError` for the first that does not fit. One that costs nothing
         (its answer is stored) always fits, even where later neighbours left less than nothing.
         """
+        if user in self.shares:
+            return self._price_share(queries, user)
         m = len(queries)
         if m == 1 and queries[0].place.shape == self.metric.weights.shape and queries[0].micro >= 0:
             return self._price_one(queries[0], user)
@@ -130,8 +143,22 @@ class SpatialBudget:
             if not by_table and self.user_cap is not None:
                 cap, spent, index = self.user_cap, int(own_before[row]), self._of(user)
             past = index.at(places[row], float(radii[row]))
-            raise _refusal(row, m, int(micro[row]), spent, past, cap, int(tighter[row]), by_table)
+            facts = int(micro[row]), spent, past, cap, int(tighter[row])
+            raise _refusal(row, m, *facts, self._whose(by_table))
         return Priced(before, np.maximum(0, tighter - micro - self._later(places, radii, micro)))
+
+    def _price_share(self, queries: Sequence[Query], user: str) -> Priced:
+        """The same by a user's own spends and share alone."""
+        places, radii, micro = columns(queries, self.metric)
+        own, share = self._of(user), self.shares[user]
+        before = own.in_order(places, radii, micro)
+        left = share - before
+        if (over := np.flatnonzero((micro > left) & (micro > 0))).size:
+            row = int(over[0])
+            past = own.at(places[row], float(radii[row]))
+            facts = int(micro[row]), int(before[row]), past, share, int(left[row])
+            raise _refusal(row, len(queries), *facts, "the user's own budget")
+        return Priced(before, np.maximum(0, left - micro - self._later(places, radii, micro)))
 
     def _later(self, places: Array, radii: Array, micro: Counts) -> Counts:
         """What the later ones of a list will have spent around each: reach goes both ways."""
@@ -149,8 +176,14 @@ class SpatialBudget:
         if query.micro > tighter and query.micro > 0:
             by_table = query.micro > left
             spent, cap = (before, self.cap) if by_table else (own_before, self.user_cap or 0)
-            raise _refusal(0, 1, query.micro, spent, spent, cap, tighter, by_table)
+            facts = query.micro, spent, spent, cap, tighter
+            raise _refusal(0, 1, *facts, self._whose(by_table))
         return Priced(np.array([before]), np.array([max(0, tighter - query.micro)]))
+
+    def _whose(self, by_table: bool) -> str:
+        if not by_table:
+            return "the user's own budget"
+        return "the curator's part of the budget" if self.divided else "the table's budget"
 
 
 def columns(queries: Sequence[Query], metric: Metric) -> tuple[Array, Array, Counts]:
@@ -166,19 +199,18 @@ def columns(queries: Sequence[Query], metric: Metric) -> tuple[Array, Array, Cou
 
 
 def _refusal(
-    row: int, m: int, asked: int, spent: int, past: int, cap: int, left: int, by_table: bool
+    row: int, m: int, asked: int, spent: int, past: int, cap: int, left: int, whose: str
 ) -> BudgetError:
     """One sentence that keeps asked, spent and left apart, and says which cap refused."""
     left = max(0, left)
     query = "the query" if m == 1 else f"row {row} of the batch"
-    whose = "the table's budget" if by_table else "the user's own budget"
     details = [] if spent == past else [f"{text(spent - past)} of it by earlier rows of this batch"]
-    if spent > cap:  # no place is touched by more than the cap, but not all these share one
+    if spent > cap > 0:  # no place is touched by more than the cap, but not all these share one
         details.append("more than the budget, as they do not all reach each other")
     hope = (
         f"a query of epsilon {text(left)} or less still fits here"
         if left
-        else "no query fits here any more; those farther away may"
+        else "no query fits here any more" + ("; those farther away may" if cap else "")
     )
     more = f" ({', '.join(details)})" if details else ""
     end = "nothing was spent" if m == 1 else "the batch was refused whole: nothing was spent"

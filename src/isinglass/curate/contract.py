@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from isinglass.curate.epsilon import MOST, text
 from isinglass.curate.query import Query
 from isinglass.errors import LedgerError
+
+#: the account of whoever keeps the table; every other name is an end user's
+CURATOR = "curator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,11 @@ class Contract:
     largest beta and the least r are too. A question whose own `rule` says which records are
     sensitive cannot be compared with others: it is then the only sensitive one, at one beta and
     r. `cap` and `user_cap` are millionths of epsilon for one place.
+
+    An end user spends from a share of the cap that is theirs alone: `shares`, by name. What they
+    are told then follows from their own queries, and no two accounts can spend more than the cap
+    together. `elsewhere` is what another copy of the ledger may spend at any place. What is left
+    of the cap is the curator's.
     """
 
     cap: int
@@ -34,16 +42,24 @@ class Contract:
     r_min: float | None = None
     rule: str | None = None
     also_released: bool = False
+    shares: dict[str, int] = field(default_factory=dict)
+    elsewhere: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As the ledger keeps it."""
-        return asdict(self) | {"modes": list(self.modes), "columns": list(self.columns)}
+        """As the ledger keeps it; terms that came later are left out where they say nothing."""
+        facts = asdict(self) | {"modes": list(self.modes), "columns": list(self.columns)}
+        return {k: v for k, v in facts.items() if v or k not in ("shares", "elsewhere")}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Contract:
         """As the ledger kept it."""
         lists = {name: tuple(facts[name]) for name in ("modes", "columns")}
         return cls(**(facts | lists))
+
+    @property
+    def curators(self) -> int:
+        """What the curator may spend at one place: the cap less what is others'."""
+        return self.cap - self.elsewhere - sum(self.shares.values())
 
     @property
     def sensitive(self) -> bool:
@@ -59,6 +75,8 @@ class Contract:
         refuse_cap("cap", self.cap)
         if self.user_cap is not None:
             refuse_cap("user_cap", self.user_cap)
+        if self.shares or self.elsewhere:
+            raise ValueError("shares and elsewhere must be left out of a new ledger's contract")
         _refuse_part("records_per_person", self.records_per_person)
         terms = (self.k_min, self.beta_max, self.r_min, self.rule)
         if any(term is not None for term in terms) and not self.sensitive:
@@ -76,8 +94,14 @@ class Contract:
         cap: int | None = None,
         records_per_person: int | None = None,
         also_released: bool | None = None,
+        shares: dict[str, int] | None = None,
+        elsewhere: int | None = None,
     ) -> Contract:
-        """Weaker terms: a larger budget, more records of a person, a release beside the answers."""
+        """Weaker terms: a larger budget, more records of a person, a release beside the answers.
+
+        Or terms about who spends what: new or larger shares of end users; or all of the cap may be
+        spent elsewhere, and there is no share any more.
+        """
         changes: dict[str, Any] = {}
         if cap is not None:
             refuse_cap("cap", cap, above=self.cap)
@@ -92,9 +116,42 @@ class Contract:
                     f"got {also_released} where it was {self.also_released}"
                 )
             changes["also_released"] = True
+        if shares is not None:
+            changes["shares"] = self._with_shares(shares)
+        if elsewhere is not None:
+            if elsewhere != self.cap:
+                raise ValueError(f"elsewhere must be the cap, {self.cap}, got {elsewhere}")
+            changes |= {"elsewhere": elsewhere, "shares": {}}
         if not changes:
             raise ValueError("cap, records_per_person or also_released must be given, got none")
         return replace(self, **changes)
+
+    def _with_shares(self, given: dict[str, int]) -> dict[str, int]:
+        for user, share in given.items():
+            refuse_cap("share", share, above=self.shares.get(user, 0))
+            if user == CURATOR:
+                raise ValueError("user must not be the curator, who has what nobody else was given")
+            if self.user_cap is not None and share > self.user_cap:
+                raise ValueError(
+                    f"share must be at most the contract's budget for a user, "
+                    f"{text(self.user_cap)}, got {text(share)}"
+                )
+        shares = self.shares | given
+        if sum(shares.values()) > self.cap - self.elsewhere:
+            left = max(0, self.curators + sum(self.shares.get(user, 0) for user in given))
+            raise ValueError(
+                f"share must be at most what is left of the budget, {text(left)}, "
+                f"got {text(sum(given.values()))}"
+            )
+        return shares
+
+    def refuse_stranger(self, user: str) -> None:
+        """Refuse an end user who was given no share of the budget."""
+        if user != CURATOR and user not in self.shares:
+            raise LedgerError(
+                "the user has no share of this ledger's budget; the curator gives one, once: "
+                "`isinglass ledger admit`"
+            )
 
     def refuse_query(self, query: Query) -> None:
         """Refuse a query outside these terms: spends only add up to the promise within them."""

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from isinglass.curate.answer import Answer, Price
 from isinglass.curate.batch import Price as Priced
+from isinglass.curate.compiler import CompiledMechanism
+from isinglass.curate.contract import CURATOR
 from isinglass.curate.deadline import Deadline
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
@@ -43,6 +45,7 @@ class Curator:
     sensitive question would cover. Beside the answer itself, nothing that comes back depends on
     the table: prices, what is left, refusals and errors follow from the queries alone, and with
     `pad` the time of leaving from their number, so long as counting ends before the deadline.
+    What an end user gets back follows from their own queries, and tells nothing of others'.
 
     Utility: about a place with few or with many records within `r` the answer errs rarely, and
     the less the larger epsilon is; near `beta` it is close to a fair coin.
@@ -64,16 +67,18 @@ class Curator:
         The most that is ever spent at one place, in epsilon. None: as the ledger's contract says.
     ledger : Ledger, path or URL
         Where spends are kept; a path is created on first use. There is no default.
-    mode : {"sparse", "sensitive", "dp"} or Question, default="sparse"
+    mode : {"sparse", "sensitive", "dp"}, Question or mechanism, default="sparse"
         The question: is the place sparse; or is the record present and an anomaly, with
-        sensitive or with differential privacy. A `Question` brings its own `beta` and `r`.
+        sensitive or with differential privacy. A `Question` brings its own `beta` and `r`. What
+        `compile_mechanism` made brings its price too, the only `epsilon` to ask at.
     k : int, default=1
         Of mode "sensitive".
     count_query : bool, default=True
         Of mode "sparse": count the record asked about as one more.
     space : Space or None
         Columns, scaling, projection and distance, declared in advance. Or instead of it `bounds`,
-        `metric`, `p` and `weights`, as `Space.declare` takes them.
+        `metric`, `p` and `weights`, as `Space.declare` takes them. One that was planned on this
+        table, or on records of it, is refused here, to the owner and before anything is asked.
     columns : sequence of str or None
         Names for the columns of an array; of a frame or a file, those to use, in this order.
     records_per_person : int or None
@@ -81,7 +86,8 @@ class Curator:
         as the ledger's contract says, 1 in a new one.
     user_budget : number, str or None
         The most one user may spend at one place, below `budget`. None: as the ledger's contract
-        says, no such limit in a new one.
+        says, no such limit in a new one. An end user, anyone but "curator", asks once
+        `Ledger.admit` has set a share of the budget apart for them.
     modes : sequence of str or None
         The modes a new ledger's contract allows; None: `mode` alone.
     also_released : bool or None
@@ -112,7 +118,7 @@ class Curator:
         budget: Any = None,
         ledger: Ledger | str | Path | None = None,
         *,
-        mode: str | Question = "sparse",
+        mode: str | Question | CompiledMechanism = "sparse",
         k: int = 1,
         count_query: bool = True,
         space: Space | None = None,
@@ -134,6 +140,7 @@ class Curator:
                 "ledger is missing: whoever spends is handed the ledger they spend from"
             )
         self.question = question_for(mode, beta, r, k, count_query)
+        self._compiled = mode if isinstance(mode, CompiledMechanism) else None
         cap = None if budget is None else micro(budget, "budget")
         user_cap = None if user_budget is None else micro(user_budget, "user_budget")
         places, self.space = table_in_space(
@@ -175,7 +182,7 @@ class Curator:
 
         Looks at the origin, whose counts are thrown away, and whose price is not paid.
         """
-        mechanism = bounded_mechanism(self.question, "0.000001")
+        mechanism = self._compiled or bounded_mechanism(self.question, "0.000001")
         for n in (1, 32):
             origin = np.zeros((n, self.space.width))
             self._neighbours.within(origin, 1.0, 1)
@@ -210,11 +217,14 @@ class Curator:
             found = self.question.look(self._neighbours, chosen, mechanism.cap).tolist()
             return [mechanism.answer(*counts, draw=self._random) for counts in found]
 
-        with self._deadline.kept(len(queries)) if self._deadline else nullcontext():
+        with self._deadline.kept(len(queries)) if self._deadline else nullcontext() as leaving:
             answered = self.ledger.answer(
                 queries, draw, user=user, key=key, fresh=fresh, agreement=self._agreement
             )
         promise = self._guarantee(mechanism)  # by the terms that were read under the lock
+        if leaving is not None and leaving.late:
+            # Whoever asked saw that it was late: saying so tells nothing more.
+            promise = replace(promise, timing_covered=False)
         answers = [
             Answer(
                 a.anomalous, each / MICRO, a.spent / MICRO, a.left / MICRO, a.left // each, promise
@@ -228,7 +238,8 @@ class Curator:
     ) -> list[Price]:
         """What `ask` would cost, record by record; nothing is asked, written or spent.
 
-        Where the batch does not fit, this raises the very `BudgetError` that `ask` would.
+        Where the batch does not fit, this raises the very `BudgetError` that `ask` would. An end
+        user is told when `ask` would answer, as the time it takes depends on others' spends.
         """
         places, _ = self._places(records)
         mechanism = self._mechanism(epsilon)
@@ -272,11 +283,20 @@ class Curator:
         rest, kind = (asked.k, asked.count_query, asked.influence), asked.privacy
         return [Query(place, *rule, price, *rest, privacy=kind) for place in places]
 
-    def _price(self, queries: list[Query], **how: Any) -> list[Priced]:
-        return self.ledger.price(queries, agreement=self._agreement, **how)
+    def _price(self, queries: list[Query], user: str = CURATOR, **how: Any) -> list[Priced]:
+        waits = self._deadline if user != CURATOR else None
+        with waits.kept(len(queries)) if waits else nullcontext():
+            return self.ledger.price(queries, user=user, agreement=self._agreement, **how)
 
     def _mechanism(self, epsilon: Any) -> Mechanism:
         """The question at a price; prices are few, and each mechanism takes a moment to make."""
+        if self._compiled is not None:
+            if micro(epsilon) != self._compiled.micro:
+                price = text(self._compiled.micro)
+                raise ValueError(
+                    f"epsilon must be {price}, the mechanism's own price, got {epsilon}"
+                )
+            return self._compiled
         # By its text: equal numbers of different kinds may be read as different decimals.
         written = f"{type(epsilon).__name__} {epsilon}"
         if written not in self._mechanisms:

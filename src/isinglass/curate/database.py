@@ -172,15 +172,19 @@ class SQLite(Database):
             else:
                 self._db.executemany(ADD, entries)
 
-    def by_query(self, digests: Sequence[bytes], version: int) -> list[Entry]:
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
+        only, value = store.whose(user)
         if len(digests) == 1:
-            return [Entry._make(row) for row in self._rows(NEWEST, (digests[0], version))]
+            rows = self._rows(NEWEST.format(whose=only), (digests[0], version, *value))
+            return [Entry._make(row) for row in rows]
         found: list[Entry] = []
         for first in range(0, len(digests), _PROBES):
             some = list(digests[first : first + _PROBES])
             some += some[-1:] * (_PROBES - len(some))  # one statement, so that it stays prepared
             among = f"IN ({', '.join('?' * _PROBES)})"
-            rows = self._rows(BY_QUERY.format(among=among), (*some, version))
+            rows = self._rows(BY_QUERY.format(among=among, whose=only), (*some, version, *value))
             found += [Entry._make(row) for row in rows]
         return found
 

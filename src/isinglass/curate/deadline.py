@@ -7,10 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 #: seconds an answer takes, and how much more for each record of a batch
 SLOT = 0.05
 EACH = 0.0005
+
+
+@dataclass(slots=True)
+class Leaving:
+    """How a batch left: `late` once it has missed its first deadline."""
+
+    late: bool = False
 
 
 class Deadline:
@@ -19,7 +27,7 @@ class Deadline:
     How long counting takes depends on the table. So an answer, a refusal or an error that is
     ready early waits for the deadline, and one that is late for the next multiple of it.
     `overruns` counts the late ones, for the owner alone: it is a fact about the table, and each
-    of them told a little.
+    of them told a little. What a late batch promises must not say that its time is covered.
     """
 
     def __init__(
@@ -52,14 +60,16 @@ class Deadline:
         return self.slot + self.each * n
 
     @contextmanager
-    def kept(self, n: int) -> Iterator[None]:
+    def kept(self, n: int) -> Iterator[Leaving]:
         """Do the work of a batch of `n` inside; whatever comes of it leaves at the deadline."""
         start, step = self._clock(), self.seconds(n)
+        leaving = Leaving()
         try:
-            yield
+            yield leaving
         finally:
             slots = max(1, math.ceil((self._clock() - start) / step))
             if slots > 1:
+                leaving.late = True
                 with self._lock:
                     self._overruns += 1
             while (left := start + slots * step - self._clock()) > 0:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isinglass.curate import store
-from isinglass.curate.chain import keyed
+from isinglass.curate.chain import START, keyed
 from isinglass.errors import LedgerError
 from isinglass.register import _home as home
 from isinglass.table.write import sync
@@ -24,6 +24,7 @@ _SLOT = struct.Struct("<8sq32s")
 _WIDTH = _SLOT.size + 32
 _MARK = b"isinhead"
 _SLOTS = 16
+_NOTHING = bytes(_SLOTS * _WIDTH)
 
 
 class Head(NamedTuple):
@@ -46,6 +47,10 @@ class Head(NamedTuple):
         if head.seq < 1 or len(head.hash) != 32:
             raise ValueError(f"head must be a number, a colon and 64 hex digits, got {text!r}")
         return head
+
+
+#: what is noted before a ledger's first entry is written
+BEGUN = Head(0, START)
 
 
 def kept(name: str, ending: str) -> Path:
@@ -168,12 +173,19 @@ class Note:
         ):
             os.link(new, self.path)
 
-    def renew(self, head: Head) -> None:
-        """Note a head in the place of all others, in what is held."""
+    def clear(self) -> None:
+        """Take everything out of what is held, which then cannot be read as a note."""
         with self._told:
             handle = self._file()
-            os.pwrite(handle, self._slot(head).ljust(_SLOTS * _WIDTH, b"\0"), 0)
+            os.pwrite(handle, _NOTHING, 0)
             os.fsync(handle)
+        self._read()
+
+    def remove(self) -> None:
+        """Take away what was made for a ledger that did not begin."""
+        self.close()
+        with self._told:
+            self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -207,7 +219,8 @@ class Note:
             found = {turn: head for turn, head in heads if head is not None}
             self._turn = max(found, key=lambda turn: found[turn].seq, default=-1)
             self._data, self._found = data, found
-        return list(self._found.values())
+        noted = list(self._found.values())
+        return [head for head in noted if head != BEGUN] or noted
 
     def _head(self, slot: bytes) -> Head | None:
         """The head in a slot; None where it is empty, cut short or another ledger's."""

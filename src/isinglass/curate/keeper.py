@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import threading
@@ -14,8 +13,9 @@ from pathlib import Path
 from isinglass.curate.books import Books
 from isinglass.curate.chain import Entry, intact
 from isinglass.curate.database import connect
-from isinglass.curate.head import Head, Note, kept, new_secret, read_secret
+from isinglass.curate.head import BEGUN, Head, Note, kept, new_secret, read_secret
 from isinglass.curate.store import PIECE, Nothing
+from isinglass.documents import read_json
 from isinglass.errors import LedgerError
 
 
@@ -37,6 +37,7 @@ class Keeper:
         self._heads: set[Head] = set()  # that are noted, and known to be in the ledger
         self._busy: weakref.ref[_Turn] | None = None
         self._new_secret: Path | None = None
+        self._new_note: Note | None = None
         self.secret = b""
         self.note: Note | None = None
         self.db = connect(where)
@@ -96,7 +97,7 @@ class Keeper:
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
         kept, absent = False, isinstance(self.db, Nothing)
         # Before anything can fail: a secret of an earlier transaction is in use.
-        self._added, self._new_secret = [], None
+        self._added, self._new_secret, self._new_note = [], None, None
         try:
             self._look(make=make)
             self.db.begin()
@@ -117,8 +118,7 @@ class Keeper:
 
     def _hold(self, note: Note, books: Books) -> None:
         """Hold the note and see that the ledger has every head in it."""
-        # A ledger with its contract alone may have been killed before its first note.
-        heads = note.hold(Head(books.seq, books.hash) if books.seq == 1 else None)
+        heads = note.hold()
         self._refuse_without(heads, self._doubt(heads))
         self._heads = set(heads or ())
 
@@ -187,18 +187,26 @@ class Keeper:
         if self.note is not None:
             self.note.close()
         self.note = Note(self._note_path or kept(name, "head"), self.secret)
-        if self.note.heads() is not None:
+        # The note comes first, so that a ledger without one was not just made, but is a copy.
+        heads = self.note.heads()
+        if heads not in (None, [BEGUN]):
             raise LedgerError(
                 f"{self.db.name} is empty, but a head is noted in {self.note.path}: put the "
                 "ledger back that it belongs to"
             )
+        self._new_note = self.note if heads is None else None
+        self.note.hold(BEGUN)
         self._name = name
-        self._books, self._heads = Books(self.secret), set()
+        self._books, self._heads = Books(self.secret), {BEGUN}
         self._books.ledger = name
         return self._books
 
     def _forget_secret(self) -> None:
         """Under the lock: once it is free, somebody else may seal with what lies there."""
+        if self._new_note is not None and os.getpid() == self._process:
+            with contextlib.suppress(LedgerError):
+                self._new_note.remove()
+            self._new_note = None
         if self._new_secret is not None and os.getpid() == self._process:
             with contextlib.suppress(OSError):
                 self._new_secret.unlink(missing_ok=True)
@@ -228,7 +236,7 @@ class Keeper:
         # The note was read first: what is noted later is in the ledger then.
         if doubt is not None:
             raise LedgerError(doubt)
-        for head in sorted(set(heads or ()) - self._heads, reverse=True):
+        for head in sorted(set(heads or ()) - self._heads - {BEGUN}, reverse=True):
             entry = self.db.entry(head.seq)
             if entry is None or entry.hash != head.hash:
                 raise LedgerError(
@@ -243,8 +251,6 @@ class Keeper:
         if last is None or self.note is None:
             return [], None
         heads = self.note.heads()
-        if heads is None and last.seq == 1:  # a ledger just made, or killed before its first note
-            return [], None
         return heads or [], self._doubt(heads)
 
     def _doubt(self, heads: list[Head] | None) -> str | None:
@@ -255,18 +261,24 @@ class Keeper:
             return f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
         return None
 
-    def note_anew(self) -> None:
-        """Note the present head alone, in the place of a note that is gone or damaged."""
+    def note_anew(self, entry: Callable[[Books], Entry]) -> None:
+        """Add an entry, and note it alone in the place of a note that is gone or damaged.
+
+        The entry is committed first: killed in between, the ledger is as unnoted as before.
+        """
         with self.writing(check=False) as books:
             if books is None or self.note is None:
                 return
-            head = Head(books.seq, books.hash)
-            heads = self.note.hold(head)
-            if heads == []:  # damaged, or another ledger's
-                self.note.renew(head)
-            else:  # noted just now, or meanwhile, perhaps by a copy
-                self._refuse_without(heads, self._doubt(heads))
-            self._heads = set(heads or [head])
+            heads = self.note.hold()
+            if heads:  # noted meanwhile, perhaps by a copy
+                self._refuse_without(heads, None)
+                self._heads = set(heads)
+                return
+            if heads is not None:  # damaged, or another ledger's
+                self.note.clear()
+            self._heads = set()
+            self.add([entry(books)])
+        self.refuse_old()  # a copy may have made the note in the same moment
 
     def answers(self, rows: Sequence[Entry]) -> dict[bytes, int | None]:
         """What entries that were looked up answer to which query, once they are seen to be ours."""
@@ -288,7 +300,11 @@ class Keeper:
             return False
         first = self.db.entry(1)
         try:
-            name = str(json.loads(first.facts or "")["ledger"]) if first is not None else ""
+            name = (
+                str(read_json(first.facts or "", infinite=True)["ledger"])
+                if first is not None
+                else ""
+            )
             int(name, 16)  # it becomes part of a path
         except (ValueError, LookupError, TypeError):
             raise LedgerError(
@@ -308,6 +324,7 @@ class _Turn:
 
 
 _ACCEPT = (
-    "so that an old copy could not be told from it; where you know that it is the newest, "
-    "`isinglass ledger verify LEDGER --accept` checks it and notes its head"
+    "so that an old copy, or one that is also used elsewhere, could not be told from it; bring the "
+    "note along from where the ledger was used last, or, where it is lost, have the whole budget "
+    "counted as spent: `isinglass ledger verify LEDGER --accept`"
 )

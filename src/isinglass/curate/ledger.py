@@ -15,13 +15,14 @@ import numpy as np
 from isinglass.curate.batch import Answered, Batch, Draw, Known, Price, printable
 from isinglass.curate.books import Books, metric_facts, warm
 from isinglass.curate.chain import Entry, keyed, unsealed
-from isinglass.curate.contract import Agreement, Contract, refuse_cap
+from isinglass.curate.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.database import connect
+from isinglass.curate.epsilon import text
 from isinglass.curate.head import Head
 from isinglass.curate.keeper import Keeper
 from isinglass.curate.query import Query
 from isinglass.curate.summary import summarized
-from isinglass.curate.verify import Verified, verified
+from isinglass.curate.verify import Verified, largest_sum, verified
 from isinglass.detect.metric import Metric
 from isinglass.errors import CuratorError, LedgerError
 
@@ -156,6 +157,32 @@ class Ledger:
             _agreed(books).amended(**given)  # type: ignore[arg-type]
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
 
+    def admit(self, user: str, *, reason: str, share: int | None = None) -> None:
+        """Give an end user a share of the budget, at every place and for ever, or a larger one.
+
+        `share` is in millionths of epsilon; None: the contract's budget for a user. It is set
+        apart from what the curator may spend, so it is refused where the curator has spent
+        so much at some place that the two would not fit under the cap together. From then on the
+        user is held to the share by their own spends, and told of nothing else.
+        """
+        printable("user", user)
+        with self._keeper.writing() as books:
+            terms = _agreed(books)
+            amount = terms.user_cap if share is None else share
+            if amount is None:
+                raise ValueError("share must be given where the contract has no budget for a user")
+            after = terms.amended(shares={user: amount})
+            spent = largest_sum(self._keeper.db, self._keeper.secret)
+            if spent > after.curators:
+                raise LedgerError(
+                    f"a share of {text(amount)} does not fit: at some place {text(spent)} is spent "
+                    f"of the curator's part, which would be {text(after.curators)}; a smaller "
+                    "share, or a larger budget, may"
+                )
+            changed = {"shares": {user: amount}}
+            facts = {"terms": changed, "reason": printable("reason", reason)}
+            self._keeper.add([_terms("amend", books.version, facts)] if books else [])
+
     def answer(
         self,
         queries: Sequence[Query],
@@ -173,10 +200,14 @@ class Ledger:
         unless `fresh`; the rest is priced, and refused if it does not fit; `draw` is called once
         with the queries that are to be drawn; entries are written and committed. If `draw` fails,
         they are committed without an answer: the attempt may have told something.
+
+        What a `user` other than the curator gets back, and what they are refused, follows from
+        the terms and from that user's own queries: their share (`admit`), spends and stored
+        answers. The curator has the rest of the budget, and everybody's stored answers.
         """
         batch = Batch(queries, user, key=key, fresh=fresh)
         with self._keeper.writing() as found:
-            books = self._signed(found, queries, agreement)
+            books = self._signed(found, queries, agreement, user)
             earlier = self._earlier(batch)
             batch.price(self._stored(batch, books) if earlier is None else earlier, books.budget)
             failed = batch.draw(draw)
@@ -202,7 +233,7 @@ class Ledger:
         """What `answer` would charge now; asks nothing and writes nothing."""
         batch = Batch(queries, user, fresh=fresh)
         with self._keeper.alone():
-            books = self._signed(self._keeper.books(), queries, agreement)
+            books = self._signed(self._keeper.books(), queries, agreement, user)
             batch.price(self._stored(batch, books), books.budget)
             return batch.prices
 
@@ -219,7 +250,7 @@ class Ledger:
         printable("user", user)
         refuse_cap("micro", micro)
         with self._keeper.writing() as found:
-            books = self._signed(found, (), agreement)
+            books = self._signed(found, (), agreement, user)
             nowhere = np.zeros(len(books.distance["weights"]))
             books.budget.price([Query(nowhere, "everywhere", 1, 0.0, micro)], user)
             row = _terms("everywhere", books.version, facts)
@@ -242,18 +273,31 @@ class Ledger:
             found = verified(db, self._keeper.secret, [*heads, *noted])
             return found if doubt is None else replace(found, problems=[*found.problems, doubt])
 
-    def accept(self) -> str:
-        """Note the present head where none is noted or the note is damaged; returns it.
+    def accept(self, *, reason: str | None = None) -> str:
+        """Note the head where none is noted or the note is damaged; returns it.
 
-        For whoever knows that this is the newest copy: the ledger alone cannot tell. Refused
-        where anything else is wrong, and where a head is noted that the ledger does not hold.
+        Another copy, with the note that belongs to the ledger, may be in use meanwhile, and
+        nothing here can tell. So the whole budget counts as spent there from now on, and
+        all shares of users are void: an entry says so, with the `reason`, which is needed where
+        there is anything to accept. `amend` can raise the budget, and the guarantee with it, for
+        what is to be spent here. Refused where anything else is wrong, and where a head is
+        noted that the ledger does not hold.
         """
         with self._keeper.alone():
             _, doubt = self._keeper.noted()
             problems = [problem for problem in self.verify().problems if problem != doubt]
             if problems:
                 raise LedgerError(f"{self._keeper.db.name} is not accepted: {problems[0]}")
-            self._keeper.note_anew()
+            if doubt is not None:
+                if reason is None:
+                    raise ValueError("reason must be given: why the note is lost, or not here")
+                why = printable("reason", reason)
+
+                def elsewhere(books: Books) -> Entry:
+                    facts = {"terms": {"elsewhere": _agreed(books).cap}, "reason": why}
+                    return _terms("amend", books.version, facts)
+
+                self._keeper.note_anew(elsewhere)
             return self.head()
 
     def head(self) -> str:
@@ -289,10 +333,15 @@ class Ledger:
         return keyed(self._keeper.secret, b"table" + table).hex()
 
     def _signed(
-        self, books: Books | None, queries: Sequence[Query], agreement: Agreement | None
+        self,
+        books: Books | None,
+        queries: Sequence[Query],
+        agreement: Agreement | None,
+        user: str,
     ) -> Books:
-        """The books, if `queries` may be asked under this ledger's contract now."""
+        """The books, if this user may ask `queries` under this ledger's contract now."""
         contract = _agreed(books)
+        contract.refuse_stranger(user)
         assert books is not None  # for it has a contract
         agreement = agreement or self._agreement
         if agreement is None:
@@ -331,7 +380,10 @@ class Ledger:
     def _stored(self, batch: Batch, books: Books) -> Known:
         if batch.fresh or not batch.queries:
             return {}
-        return self._keeper.answers(self._keeper.db.by_query(batch.different, books.version))
+        # That somebody else has asked the same is not told to an end user.
+        user = None if batch.user == CURATOR else batch.user
+        rows = self._keeper.db.by_query(batch.different, books.version, user)
+        return self._keeper.answers(rows)
 
 
 def _agreed(books: Books | None) -> Contract:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,6 +32,18 @@ __all__ = [
 ]
 
 
+class Flips(Protocol):
+    """A coin: heads with a chance that a whole number decides."""
+
+    def flip(self, m: int, *, draw: Callable[[int], bytes] = secrets.token_bytes) -> bool:
+        """Heads or tails."""
+        ...
+
+    def probability(self, m: int) -> float:
+        """The chance of heads."""
+        ...
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """Answer a question, wrongly with the chance that `coin` gives at the distance.
@@ -43,7 +55,7 @@ class Mechanism:
     question: Question
     micro: int
     cap: int
-    coin: Coin = field(repr=False)
+    coin: Flips = field(repr=False)
 
     def multiple(self, *counts: int) -> int:
         """What the coin is asked: the distance, at most `cap` and never below 1.
@@ -78,7 +90,7 @@ class Mechanism:
         for counts in (before, after):
             wrong = self.error_probability(*counts)
             chances.append((1 - wrong, wrong) if self.anomalous(*counts) else (wrong, 1 - wrong))
-        return max(_log_ratio(*pair) for pair in zip(*chances, strict=True))
+        return max(log_ratio(*pair) for pair in zip(*chances, strict=True))
 
     def guarantee(
         self,
@@ -166,7 +178,8 @@ def sensitive_mechanism(
     return bounded_mechanism(Sensitive(checked_beta(beta), r, k), epsilon, cap=cap)
 
 
-def _log_ratio(a: float, b: float) -> float:
+def log_ratio(a: float, b: float) -> float:
+    """How far the logarithms of two chances are apart."""
     if a == b:
         return 0.0
     return abs(math.log(a / b)) if min(a, b) > 0 else math.inf

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
+from isinglass import vega
 from isinglass.curate.epsilon import text
 from isinglass.curate.expected import SHARES
+from isinglass.printable import html_text
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -87,21 +88,17 @@ def _data(values: list[dict[str, Any]]) -> Any:
 
 def svg(plan: Plan) -> str:
     """The picture as SVG; drawn here, without a browser or a network."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(draw(plan).to_dict(), allowed_base_urls=[]))
+    return vega.svg(draw(plan).to_dict())
 
 
 def png(plan: Plan) -> bytes:
     """The picture as PNG, twice its size in pixels."""
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(draw(plan).to_dict(), scale=2, allowed_base_urls=[]))
+    return vega.png(draw(plan).to_dict(), scale=2)
 
 
 def page(plan: Plan) -> str:
     """One HTML page that loads nothing: the sentence, the picture, the numbers."""
-    said = html.escape(plan.sentence)
+    said = html_text(plan.sentence)
     heads = ("epsilon", *_COLORS, "queries at one place")
     rows = "\n".join(_row(point, chosen=point == plan.chosen) for point in plan.frontier)
     cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
@@ -125,7 +122,7 @@ tr.chosen {{ font-weight: bold }}
 <table><thead><tr>{cells}</tr></thead><tbody>
 {rows}
 </tbody></table>
-<p class="soft">Mode {html.escape(plan.mode)}, beta {plan.beta}, r {plan.r:g}, a budget of
+<p class="soft">Mode {html_text(plan.mode)}, beta {plan.beta}, r {plan.r:g}, a budget of
 {text(plan.cap)} a place. Expectations on the records the plan was made on, not promises. Recall
 is the expected share of the anomalies that are found, precision the expected number of true calls
 over that of all calls.</p>

@@ -146,8 +146,12 @@ class PostgreSQL(Database):
                 for entry in entries:
                     copy.write_row(entry)
 
-    def by_query(self, digests: Sequence[bytes], version: int) -> list[Entry]:
-        rows = self._rows(BY_QUERY.format(among="= ANY(?)"), (list(digests), version))
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
+        only, value = store.whose(user)
+        statement = BY_QUERY.format(among="= ANY(?)", whose=only)
+        rows = self._rows(statement, (list(digests), version, *value))
         return [Entry._make(row) for row in rows]
 
     def copy(self, path: Path) -> None:

@@ -123,6 +123,9 @@ def choose_r_privately(
         raise ValueError(f"blocks must be a whole number from 1 to beta, {whole}, got {blocks!r}")
     price = micro(epsilon)
     anomalies_wanted(outlier_fraction, 0)  # a bad share is refused before anything is paid
+    if space is not None:
+        table = space.read(table).rows
+        space.refuse_planned_on(table)
     places, declared = in_space(table, space, metric, p, weights)
     radii = _checked_grid(grid, declared)
     if ledger is not None:

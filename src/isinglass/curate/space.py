@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass import stated
 from isinglass.curate import records as reading
+from isinglass.curate.planned_on import PlannedOn
 from isinglass.curate.public_fit import components, fitted_bounds
 from isinglass.curate.records import Records, other_columns, refuse_holes
 from isinglass.detect.metric import Metric, declare
-from isinglass.errors import CuratorError, TableError
+from isinglass.documents import read_json
+from isinglass.errors import CuratorError, PrivacyWarning, TableError
 from isinglass.table.scale import bounds_for, declared_scaling
 
 Array = NDArray[np.float64]
@@ -40,6 +44,9 @@ class Space:
     cost accuracy, never privacy.
 
     `source` says where the numbers came from: "declared" by hand, or fitted on "public" data.
+    `planned_on` holds salted digests of the records that it was fitted or planned on, by which a
+    curator knows the private table and refuses it. None: declared by hand, or written before
+    spaces said so.
     """
 
     columns: tuple[str, ...]
@@ -48,6 +55,7 @@ class Space:
     high: Array | None = field(default=None, repr=False)
     projection: Array | None = field(default=None, repr=False)
     source: Literal["declared", "public"] = "declared"
+    planned_on: PlannedOn | None = field(default=None, repr=False)
 
     @classmethod
     def declare(
@@ -118,14 +126,32 @@ class Space:
         if n_components is not None:
             scaled = cls.declare(plain.columns, bounds=bounds).places(found.rows)
             projection = components(scaled, n_components)
-        return cls.declare(
+        made = cls.declare(
             plain.columns, bounds=bounds, projection=projection, metric=metric, p=p,
             weights=weights, source="public",
         )  # fmt: skip
+        return made.noting(found.rows)
+
+    def noting(self, table: Any) -> Space:
+        """The same space with digests of the records that it, or beta and r, was planned on."""
+        return replace(self, planned_on=PlannedOn.of(self.read(table).rows))
+
+    def refuse_planned_on(self, rows: Array) -> None:
+        """Refuse the rows of a private table where this space was planned on them, or on some.
+
+        For whoever sets up a curator, before anything is asked: the refusal is a fact of the
+        table, and no end user may be shown it.
+        """
+        if self.planned_on is not None and self.planned_on.shares_rows_with(rows):
+            raise CuratorError(
+                "the space was planned on this very table, or on records of it: what is fitted to "
+                "private records changes with each of them, and no guarantee holds for them; plan "
+                "on public or past records that are not in the table, or declare bounds"
+            )
 
     def __eq__(self, other: object) -> bool:
-        """Equal where every declared number is."""
-        return isinstance(other, Space) and self.to_json() == other.to_json()
+        """Equal where every declared number is, whatever it was planned on."""
+        return isinstance(other, Space) and self._numbers() == other._numbers()
 
     def __hash__(self) -> int:
         return hash((self.columns, self.metric.name))
@@ -183,6 +209,10 @@ class Space:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, in numbers that JSON brings back bit for bit."""
+        noted = None if self.planned_on is None else self.planned_on.to_json()
+        return self._numbers() | {"planned_on": noted}
+
+    def _numbers(self) -> dict[str, Any]:
         return {
             "format": "isinglass space 1",
             "columns": list(self.columns),
@@ -199,14 +229,17 @@ class Space:
         metric = facts["metric"]
         if facts["format"] != "isinglass space 1" or facts["source"] not in ("declared", "public"):
             raise ValueError("format must be known")
-        return cls.declare(
-            facts["columns"], bounds=bounds, projection=scaling["projection"],
+        made = cls.declare(
+            stated.names(facts["columns"], "columns"), bounds=bounds,
+            projection=scaling["projection"],
             metric=metric["name"], p=metric["p"], weights=metric["weights"],
             source=facts["source"],
         )  # fmt: skip
+        noted = facts.get("planned_on")
+        return made if noted is None else replace(made, planned_on=PlannedOn.from_json(noted))
 
     def save(self, path: str | Path) -> None:
-        """Write the space to a file, which holds nothing private."""
+        """Write the space to a file, which is as public as the records it was planned on."""
         from isinglass.table.write import whole_file
 
         with whole_file(Path(path)) as aside:
@@ -215,12 +248,22 @@ class Space:
 
     @classmethod
     def load(cls, path: str | Path) -> Space:
-        """Read a space from a file that `save` wrote."""
+        """Read a space from a file that `save` wrote; warn where an old one cannot be checked."""
         try:
-            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+            facts = read_json(Path(path).read_bytes())
+            made = cls.from_json(facts)
+            if "planned_on" not in facts:
+                warnings.warn(
+                    PrivacyWarning(
+                        f"the space {path} does not say what it was planned on, as files of "
+                        "earlier versions do not: that it was not the private table cannot be "
+                        "checked; plan again to have it checked"
+                    )
+                )
+            return made
         except OSError as error:
             raise CuratorError(f"the space {path} cannot be read: {error.strerror}") from None
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, TableError):
             raise CuratorError(f"the space {path} is damaged, or no space at all") from None
 
 

@@ -24,15 +24,16 @@ _NEWER = f"SELECT {COLUMNS} FROM entries WHERE seq >= ? ORDER BY seq LIMIT {PIEC
 _ONE = f"SELECT {COLUMNS} FROM entries WHERE seq = ?"
 _LAST = f"SELECT {COLUMNS} FROM entries ORDER BY seq DESC LIMIT 1"
 _BY_KEY = f'SELECT {COLUMNS} FROM entries WHERE "user" = ? AND "key" = ? ORDER BY seq'
-# The newest answer to each query: drawing afresh leaves several.
+# The newest answer to each query: drawing afresh leaves several. Perhaps of one user's alone.
 BY_QUERY = (
     f"SELECT {COLUMNS} FROM entries WHERE seq IN (SELECT max(seq) FROM entries "
-    "WHERE query {among} AND version = ? AND anomalous IS NOT NULL GROUP BY query)"
+    "WHERE query {among} AND version = ?{whose} AND anomalous IS NOT NULL GROUP BY query)"
 )
 NEWEST = (
-    f"SELECT {COLUMNS} FROM entries WHERE query = ? AND version = ? AND anomalous IS NOT NULL "
-    "ORDER BY seq DESC LIMIT 1"
+    f"SELECT {COLUMNS} FROM entries WHERE query = ? AND version = ?{{whose}} "
+    "AND anomalous IS NOT NULL ORDER BY seq DESC LIMIT 1"
 )
+_WHOSE = ' AND "user" = ?'
 ADD = f"INSERT INTO entries ({COLUMNS}) VALUES ({', '.join('?' * len(Entry._fields))})"
 _CHANGES = f"SELECT {COLUMNS} FROM entries WHERE kind IN ('amend', 'version') ORDER BY seq"
 _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
@@ -97,7 +98,11 @@ class Database(ABC):
     @abstractmethod
     def add(self, entries: Sequence[Entry]) -> None: ...
     @abstractmethod
-    def by_query(self, digests: Sequence[bytes], version: int) -> list[Entry]: ...
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
+        """The newest answers to queries, of all users or of one."""
+
     @abstractmethod
     def close(self) -> None: ...
     @abstractmethod
@@ -156,7 +161,9 @@ class Nothing(Database):
     def add(self, entries: Sequence[Entry]) -> None:
         raise LedgerError(f"there is no ledger at {self.name}")
 
-    def by_query(self, digests: Sequence[bytes], version: int) -> list[Entry]:
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
         return []
 
     def copy(self, path: Path) -> None:
@@ -186,6 +193,11 @@ def aside(path: Path) -> Iterator[Path]:
         raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
     finally:
         new.unlink(missing_ok=True)
+
+
+def whose(user: str | None) -> tuple[str, tuple[str, ...]]:
+    """A condition, and its value, that leaves one user's entries; nothing for all users'."""
+    return ("", ()) if user is None else (_WHOSE, (user,))
 
 
 def schema(name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from isinglass.curate.chain import Entry
@@ -10,6 +9,7 @@ from isinglass.curate.contract import Contract
 from isinglass.curate.epsilon import number
 from isinglass.curate.head import Head
 from isinglass.curate.store import Database
+from isinglass.documents import read_json
 
 
 def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def summarized(database: Database, contract: Contract, version: int) -> dict[str
     terms, last = contract.to_json(), database.last()
     for name in ("cap", "user_cap"):
         terms[name] = None if terms[name] is None else number(terms[name])
+    terms |= _in_epsilon(terms)
     totals, changes = database.totals(), database.changes()
     return {
         "ledger": database.name,
@@ -33,8 +34,19 @@ def summarized(database: Database, contract: Contract, version: int) -> dict[str
 
 def _told(change: Entry) -> dict[str, Any]:
     """A change of the terms or of the table, for people."""
-    facts = json.loads(change.facts or "{}")
+    facts = read_json(change.facts or "{}", infinite=True)
     terms = dict(facts.get("terms", {"version": change.version}))
     if "cap" in terms:
         terms["cap"] = number(terms["cap"])
+    terms |= _in_epsilon(terms)
     return {"entry": change.seq, "at": change.at, "reason": facts["reason"]} | terms
+
+
+def _in_epsilon(terms: dict[str, Any]) -> dict[str, Any]:
+    """The parts of the budget that are not the curator's, where there are any."""
+    found: dict[str, Any] = {}
+    if "shares" in terms:
+        found["shares"] = {user: number(share) for user, share in terms["shares"].items()}
+    if "elsewhere" in terms:
+        found["elsewhere"] = number(terms["elsewhere"])
+    return found

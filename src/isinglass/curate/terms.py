@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isinglass.curate.compiler import Compiled, CompiledMechanism
 from isinglass.curate.contract import Contract, known_sensitive
+from isinglass.curate.mechanism import Mechanism
 from isinglass.curate.question import Question
 from isinglass.curate.questions import Present, Sensitive, Sparse
 from isinglass.curate.records import Array, read, refuse_holes
@@ -22,6 +24,17 @@ def question_for(
     mode: Any, beta: float | None, r: float | None, k: int, count_query: bool
 ) -> Question:
     """The question that `mode` names, or is."""
+    if isinstance(mode, Compiled):
+        raise ValueError("mode must be the compiled mechanism itself, which has its own chances")
+    if isinstance(mode, Mechanism):
+        if not isinstance(mode, CompiledMechanism):
+            raise ValueError(
+                "mode may be a mechanism only where compile_mechanism made it; of any other give "
+                f"the question, got one for {mode.question.name!r}"
+            )
+        if beta is not None or r is not None:
+            raise ValueError("beta and r must be None where mode is a mechanism, which has its own")
+        return mode.question
     if isinstance(mode, Question):
         if beta is not None or r is not None:
             raise ValueError("beta and r must be None where mode is a Question, which has its own")
@@ -127,6 +140,7 @@ def table_in_space(
             names, bounds=bounds, metric=metric or "euclidean", p=p, weights=weights
         )
     refuse_holes(found.rows, space.columns, "table", TableError)
+    space.refuse_planned_on(found.rows)
     try:
         return space.places(np.ascontiguousarray(found.rows)), space
     except ValueError as error:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from isinglass.curate.books import Books, read_metric, spends
 from isinglass.curate.chain import KINDS, START, Entry, follows
+from isinglass.curate.contract import CURATOR
 from isinglass.curate.head import Head
 from isinglass.curate.reach import Reach
 from isinglass.curate.store import PIECE, Database
@@ -78,6 +79,14 @@ def _pieces(database: Database) -> Iterator[list[Entry]]:
         seq = entries[-1].seq
 
 
+def largest_sum(database: Database, secret: bytes) -> int:
+    """The most that spends from the curator's part touch any one place with, in millionths."""
+    replay = _Replay(secret)
+    for entries in _pieces(database):
+        replay.take(entries)
+    return replay.largest
+
+
 class _Replay:
     """The rules that writers keep, checked again from the entries alone."""
 
@@ -85,14 +94,18 @@ class _Replay:
         self._books = Books(secret)
         self._table: Reach | None = None
         self._users: dict[str, Reach] = {}
+        self.largest = 0
 
     def take(self, entries: list[Entry]) -> list[str]:
         """What is wrong with the next entries, whose chain is whole."""
         problems: list[str] = []
-        caps: list[int] = []
+        limits: list[int] = []  # the curator's part when an entry was written
+        shares: list[int | None] = []  # the share of who wrote it
+        gave: list[bool] = []  # whether it gave somebody a share
         for entry in entries:
             if (entry.seq == 1) != (entry.kind == "contract") or entry.kind not in KINDS:
                 return [*problems, f"entry {entry.seq} has no business where it is"]
+            before = self._books.contract
             if entry.facts is not None:  # the terms only: spends are added up below
                 try:
                     self._books.apply([entry._replace(micro=0)])
@@ -100,23 +113,52 @@ class _Replay:
                     return [*problems, str(error)]
             if self._books.version != entry.version:
                 problems.append(f"entry {entry.seq} is of another version than its place says")
-            caps.append(self._books.contract.cap if self._books.contract else 0)
-        return problems + self._spends(entries, np.array(caps))
+            terms = self._books.contract
+            limits.append(terms.curators if terms else 0)
+            shares.append(terms.shares.get(entry.user) if terms else None)
+            gave.append(bool(terms and before and terms.shares != before.shares and terms.shares))
+        return problems + self._spends(entries, np.array(limits), shares, np.array(gave))
 
-    def _spends(self, entries: list[Entry], caps: NDArray[np.int64]) -> list[str]:
-        paid = np.array([entry.micro > 0 for entry in entries], dtype=bool)
-        rows = [entry for entry in entries if entry.micro > 0]
+    def _spends(
+        self,
+        entries: list[Entry],
+        limits: NDArray[np.int64],
+        shares: list[int | None],
+        gave: NDArray[np.bool_],
+    ) -> list[str]:
+        """Which entries spend more than they may, or give away what is spent already."""
         metric = read_metric(self._books.distance)
-        places, radii, micro = spends(rows, len(metric.weights))
+        places, radii, micro = spends([_placed(entry) for entry in entries], len(metric.weights))
+        paid = micro > 0
+        over = np.zeros(len(entries), dtype=bool)
         self._table = self._table or Reach(metric)
-        over = self._table.in_order(places, radii, micro) + micro > caps[paid]
-        self._table.extend(places, radii, micro)
+        ours = paid & np.array([share is None for share in shares], dtype=bool)
+        part = places[ours], radii[ours], micro[ours]
+        sums = np.zeros(len(entries), dtype=np.int64)
+        sums[ours] = self._table.in_order(*part) + micro[ours]
+        self._table.extend(*part)
+        over[ours] = sums[ours] > limits[ours]
+        largest = np.maximum.accumulate(np.append(self.largest, sums))[1:]
+        self.largest = int(largest[-1])
+        over |= gave & (largest > limits)
         user_cap = self._books.contract.user_cap if self._books.contract else None
-        if user_cap is not None:
-            for user in {entry.user for entry in rows}:
-                own = np.array([entry.user == user for entry in rows])
-                reach = self._users.setdefault(user, Reach(metric))
-                part = places[own], radii[own], micro[own]
-                over[own] |= reach.in_order(*part) + micro[own] > user_cap
-                reach.extend(*part)
-        return [f"entry {rows[i].seq} spends more than the cap" for i in np.flatnonzero(over)]
+        most = np.array([2**62 if share is None else share for share in shares])
+        most = most if user_cap is None else np.minimum(most, user_cap)
+        for user in {entry.user for entry in entries if entry.micro}:
+            if user == CURATOR and user_cap is None:
+                continue
+            own = paid & np.array([entry.user == user for entry in entries], dtype=bool)
+            reach = self._users.setdefault(user, Reach(metric))
+            part = places[own], radii[own], micro[own]
+            over[own] |= reach.in_order(*part) + micro[own] > most[own]
+            reach.extend(*part)
+        return [
+            f"entry {entries[i].seq} "
+            + ("gives away what is spent already" if gave[i] else "spends more than the cap")
+            for i in np.flatnonzero(over)
+        ]
+
+
+def _placed(entry: Entry) -> Entry:
+    """Terms have no reach; what has no price is left out of every sum."""
+    return entry if entry.micro else entry._replace(place=None, influence=0.0)

@@ -18,12 +18,35 @@ Array = NDArray[Any]
 # Old enough for every runtime of the last years; ReduceMean takes its axes otherwise from 18 on.
 _OPSET = 17
 _IR_VERSION = 8
+_ATTRIBUTES: dict[str, dict[str, Any]] = {"ReduceMean": {"axes": [1], "keepdims": 0}}
+#: An operator, the names of its inputs, and those of its outputs.
+Node = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+def graph_nodes(logistic: bool) -> list[Node]:
+    """The steps of the graph in order: scale, cut, two layers, squared error, threshold."""
+    linear = "linear" if logistic else "output"
+    return [
+        ("Sub", ("record", "low"), ("shifted",)),
+        ("Mul", ("shifted", "factor"), ("scaled",)),
+        ("Clip", ("scaled", "least", "most"), ("shown",)),
+        ("Gemm", ("shown", "W", "a"), ("inner",)),
+        ("Sigmoid", ("inner",), ("hidden",)),
+        ("Gemm", ("hidden", "V", "b"), (linear,)),
+        *([("Sigmoid", (linear,), ("output",))] if logistic else []),
+        ("Sub", ("scaled", "output"), ("error",)),
+        ("Mul", ("error", "error"), ("squares",)),
+        ("ReduceMean", ("squares",), ("score",)),
+        ("Greater", ("score", "threshold"), ("is_outlier",)),
+        ("Div", ("output", "factor"), ("stretched",)),
+        ("Add", ("stretched", "low"), ("reconstruction",)),
+    ]
 
 
 def built(
     weights: Weights, low: Array, factor: Array, *, reach: tuple[float, float], threshold: float
 ) -> Any:
-    """The graph: scale, cut, two layers, squared error, threshold."""
+    """The graph with its constants, checked."""
     onnx = _onnx_or_sentence()
     node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
     real, truth = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
@@ -39,21 +62,9 @@ def built(
         "b": b,
         "threshold": threshold,
     }
-    linear = "linear" if weights.logistic else "output"
     nodes = [
-        node("Sub", ["record", "low"], ["shifted"]),
-        node("Mul", ["shifted", "factor"], ["scaled"]),
-        node("Clip", ["scaled", "least", "most"], ["shown"]),
-        node("Gemm", ["shown", "W", "a"], ["inner"]),
-        node("Sigmoid", ["inner"], ["hidden"]),
-        node("Gemm", ["hidden", "V", "b"], [linear]),
-        *([node("Sigmoid", [linear], ["output"])] if weights.logistic else []),
-        node("Sub", ["scaled", "output"], ["error"]),
-        node("Mul", ["error", "error"], ["squares"]),
-        node("ReduceMean", ["squares"], ["score"], axes=[1], keepdims=0),
-        node("Greater", ["score", "threshold"], ["is_outlier"]),
-        node("Div", ["output", "factor"], ["stretched"]),
-        node("Add", ["stretched", "low"], ["reconstruction"]),
+        node(operator, inputs, outputs, **_ATTRIBUTES.get(operator, {}))
+        for operator, inputs, outputs in graph_nodes(weights.logistic)
     ]
     graph = onnx.helper.make_graph(
         nodes,

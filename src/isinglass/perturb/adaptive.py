@@ -79,7 +79,7 @@ class AdaptiveNoise(Perturbation):
         The expected level of every record, at least 2. No noise gets it much above N / 2 where
         all records differ; a k that is not reached is an error.
     n_draws : int, default=200
-        Draws of the noise from which levels are estimated, at least 200.
+        Draws of the noise from which levels are estimated, at least 200 and at most 2,000.
     random_state : int, Generator or None
         None draws the key from the operating system. Anything else is for experiments.
 

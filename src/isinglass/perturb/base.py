@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isinglass import chance
 from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
+from isinglass.perturb.limits import refuse_beyond
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.survey import Survey, survey
 
@@ -227,6 +228,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("X must hold numbers only; it has text in it") from None
 
     def _fit(self, facts: Survey, X: Array | None) -> Self:
+        refuse_beyond(self.get_params(deep=False))  # or no file of ours could be read back
         self._prepare(facts)
         self._seeded = self.random_state is not None
         self._key = self._draw(facts, chance.generator(self.random_state))

@@ -29,6 +29,8 @@ class CondensationKey:
     sizes: NDArray[np.int64] = field(repr=False)  # members of every group
     means: Array = field(repr=False)  # groups x d
     axes: Array = field(repr=False)  # groups x directions x d; each reaches sqrt(3) deviations
+    #: How far each group's draws reach in every direction; None in keys of earlier versions.
+    floor: Array | None = field(default=None, repr=False)
 
 
 class Condensation(Perturbation):
@@ -38,6 +40,11 @@ class Condensation(Perturbation):
     than k remain, which join the groups with the nearest mean. It takes time in proportion to
     N² d / k. A new record is the group's mean plus, along each eigenvector of the group's
     covariance, a uniform number with the eigenvalue as its variance.
+
+    Members of a group that are not more than the columns span a flat, and draws along it alone
+    would lie in it exactly: whoever holds a record then sees for certain whether it was among
+    them. In such a group at least half of the variance goes equally into all columns that vary.
+    The published method has no such floor.
 
     `fit_transform` is the method as published: every group emits as many new records as it has
     members, in a random order, so that a row of the release belongs to no row of the table.
@@ -51,9 +58,10 @@ class Condensation(Perturbation):
     table. Columns keep their names and units. A record stranger than its group is drawn towards
     it, so single outliers fade as k grows.
 
-    Weakness: new records lie near old ones. On Iris with k = 10 the nearest original is within
-    a deviation of 0.04 of a column's range. Columns that are constant in a group show their
-    value. `transform` and `transform_rows` keep the order of the rows, and with it the link
+    Weakness: new records lie near old ones; the fewer records a group has, the better somebody
+    who holds a record can tell whether it was among them. On Iris with k = 10 the nearest original
+    is within a deviation of 0.04 of a column's range. Columns that are constant in a group show
+    their value. `transform` and `transform_rows` keep the order of the rows, and with it the link
     between a record and its group.
 
     Parameters
@@ -122,7 +130,7 @@ class Condensation(Perturbation):
         span = facts.high - facts.low
         scaled = _to_units(self._table, facts.low, span)
         groups = group_records(scaled, k, rng)
-        means, axes = _moments(scaled, groups)
+        means, axes, floor = _moments(scaled, groups)
         return CondensationKey(
             stream=chance.stream_key(rng),
             order=chance.stream_key(rng),
@@ -131,6 +139,7 @@ class Condensation(Perturbation):
             sizes=np.bincount(groups),
             means=means,
             axes=axes,
+            floor=floor,
         )
 
     def _perturb(self, X: Array, first_row: int) -> Array:
@@ -145,14 +154,19 @@ class Condensation(Perturbation):
         """A new record of each group named, drawn from the rows numbered `first_row` on."""
         key, stream = self._key, chance.Stream(self._key.stream)
         directions, width = key.axes.shape[1:]
+        filled = key.floor is not None and bool(key.floor.any())
+        n_draws = directions + (width if filled else 0)
         out = np.empty((len(groups), width), dtype=dtype)
         for rows in row_chunks(len(groups), width):
             group = groups[rows]
-            reach = 2 * stream.uniform(first_row + rows.start, len(group), directions) - 1
+            reach = 2 * stream.uniform(first_row + rows.start, len(group), n_draws) - 1
             new = key.means[group]
             # One direction after the other: a product of arrays could round by batch size.
             for e in range(directions):
                 new += reach[:, e, np.newaxis] * key.axes[group, e]
+            if filled:
+                assert key.floor is not None
+                new += reach[:, directions:] * key.floor[group, np.newaxis]
             new *= key.span
             new += key.low
             out[rows] = new
@@ -200,18 +214,22 @@ def group_records(X: Array, k: int, rng: np.random.Generator) -> Labels:
     return labels
 
 
-def _moments(X: Array, groups: Labels) -> tuple[Array, Array]:
-    """The groups' means, and their eigenvectors times sqrt(3 eigenvalue), padded with zeros."""
+def _moments(X: Array, groups: Labels) -> tuple[Array, Array, Array]:
+    """The groups' means, eigenvectors times sqrt(3 eigenvalue) padded with zeros, and floors."""
     sizes = np.bincount(groups)
     width = X.shape[1]
+    # Columns that never vary have a span of 0, and draws in them come to nothing.
+    n_varying = max(1, int((np.ptp(X, axis=0) > 0).sum()))
     # s records span at most s - 1 directions.
     directions = min(width, int(sizes.max()) - 1)
     means = np.empty((len(sizes), width))
     axes = np.zeros((len(sizes), directions, width))
+    floor = np.zeros(len(sizes))
     order = np.argsort(groups, kind="stable")
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
+        share = _evened_share(int(size), n_varying)
         for part in row_chunks(len(alike), size * width):
             chosen = alike[part]
             members = X[order[starts[chosen, np.newaxis] + np.arange(size)]]
@@ -219,6 +237,16 @@ def _moments(X: Array, groups: Labels) -> tuple[Array, Array]:
             members -= means[chosen, np.newaxis]
             # Singular values of the centred members are sqrt(size eigenvalue of the covariance).
             _, singular, vectors = np.linalg.svd(members, full_matrices=False)
-            reach = singular[:, :directions] * np.sqrt(3 / size)
+            reach = singular[:, :directions] * np.sqrt(3 * (1 - share) / size)
             axes[chosen, : reach.shape[1]] = reach[:, :, np.newaxis] * vectors[:, :directions]
-    return means, axes
+            total = np.square(singular).sum(axis=1) / size
+            floor[chosen] = np.sqrt(3 * share * total / n_varying)
+    return means, axes, floor
+
+
+def _evened_share(size: int, n_columns: int) -> float:
+    """The share of a group's variance that goes equally into all columns.
+
+    None where members outnumber the columns; else a half, and more the fewer members there are.
+    """
+    return 0.0 if size > n_columns else 1.0 - 0.5 * size / (n_columns + 1)

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
+from isinglass.perturb.inversion import Population, invert
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 from isinglass.theory.moments import distance_preserving_sigma_q
+from isinglass.theory.network import Network
 
 Array = NDArray[Any]
 
@@ -35,7 +37,8 @@ class Distortion(ScaledPerturbation):
 
     Guarantee: none; heuristic. Whoever has the key undoes an injective f (identity, tanh,
     sigmoid, erf, double logistic) almost exactly when `n_hidden` and `n_components` are at least
-    the number of columns: the papers' claim that tanh cannot be inverted is wrong.
+    the number of columns: the papers' claim that tanh cannot be inverted is wrong. With more
+    units even the square and relu come back; see `undo` for what is really lost.
 
     Utility: distances near the centre are kept on average, exactly for the identity with
     orthogonal weights and `n_hidden`, `n_components` multiples of the number of columns; far
@@ -188,22 +191,64 @@ class Distortion(ScaledPerturbation):
             )
         return activation(self.activation)
 
-    def undo(self, Z: ArrayLike) -> Array:
+    def undo(
+        self, Z: ArrayLike, *, sample: ArrayLike | None = None, start: ArrayLike | None = None
+    ) -> Array:
         """Give the records back from their release: what any holder of the key can do.
 
-        Close where f has an inverse and neither `n_hidden` nor `n_components` is below the number
-        of columns: to many digits for tanh, to fewer where f saturates soon or is flat at 0 (at 29
-        columns and the default scales the double logistic comes back to 0.01 of the range in the
-        median). Raises `ValueError` where values are lost for good (square, sign, relu), and for a
-        function of one's own, whose inverse nobody knows.
+        Solves the whole network for x, from several starting points, among records within the
+        bounds. For a strictly increasing f (tanh, sigmoid, erf, double logistic) every value
+        comes back with no fewer hidden units and released columns than the table has columns, or
+        with more released columns than that where there are still more hidden units. For square
+        and relu it takes about twice or three times as many units as columns. Really lost is
+
+        - what fewer hidden units or released columns than the table has leave open (rank);
+        - what saturates, where a unit's last digits are rounded away (a steep slope);
+        - which of several records it was, where f folds and units are few, or where just as many
+          columns are released as the table has, of more hidden units.
+
+        There the result is a record that explains the release, the likeliest found; a `sample`
+        of records like those released says what is likely, and `start` where to search first.
+        Raises `ValueError` for `sign`: a step function has no slope to follow. A function of
+        one's own is solved by differences, and comes back as far as it is smooth. Tables beyond
+        about a hundred columns are solved layer by layer alone.
         """
         check_is_fitted(self, "_key")
         f = activation(self.activation)
-        if f.inverse is None:
-            raise ValueError(f"no way back is known for activation {f.name}")
+        if f.name == "sign":
+            raise ValueError("no way back is known for activation sign")
+        released, n_columns = np.asarray(Z, dtype=np.float64), self.n_features_in_
+        network = self._network(f)
+        starts = [] if start is None else [self._rescaled(start)]
+        n_hidden, n_released = network.layers[0][0].shape[0], len(self._key.last)
+        injective = f.inverse is not None and n_columns <= n_hidden <= n_released
+        if injective:
+            starts.insert(0, self._layer_by_layer(released, f))
+        seen = None if sample is None else self._rescaled(sample)
+        compared = 1 if injective or starts else 3
+        population = Population.of(seen, n_columns)
+        found = invert(network, released, starts, population, n_compared=compared)
+        return self._unscaled(found)
+
+    def _network(self, f: Activation) -> Network:
+        """The key as a network from scaled records to their release."""
         key = self._key
         deep = [] if key.deep is None else list(key.deep)
-        values = _solve(key.last, np.asarray(Z, dtype=np.float64) - key.offset)
+        # The slope multiplies what f sees, and the center is subtracted first.
+        layers = [
+            (weights * self.slope, shift * self.slope)
+            for weights, shift in zip([key.first, *deep], key.shifts, strict=True)
+        ]
+        first, shift = layers[0]
+        layers[0] = (first, shift - first @ np.broadcast_to(self.center, self.n_features_in_))
+        return Network(tuple(layers), key.last, key.offset, f.function, f.derivative)
+
+    def _layer_by_layer(self, Z: Array, f: Activation) -> Array:
+        """Scaled records by the inverse of every layer, exact where none loses a dimension."""
+        assert f.inverse is not None
+        key = self._key
+        deep = [] if key.deep is None else list(key.deep)
+        values = _solve(key.last, Z - key.offset)
         for weights, shift in zip([*deep[::-1], key.first], key.shifts[::-1], strict=True):
             # Rounding may carry a saturated unit past the end of f's range.
             limit = float(f.function(np.array([np.inf]))[0])
@@ -213,11 +258,9 @@ class Distortion(ScaledPerturbation):
                 values = np.clip(values, floor + room, limit - room)
             inner = np.asarray(f.inverse(values))
             # Where f is flat a unit says little: its rounding counts for as much less.
-            trust = np.ones_like(inner) if f.derivative is None else f.derivative(inner)
+            trust = None if f.derivative is None else f.derivative(inner)
             values = _solve(weights, inner / self.slope - shift, trust)
-        low, high = self._scaling.low, self._scaling.high
-        center = np.asarray(self.center, dtype=np.float64)
-        return np.asarray((values + center) * (high - low) + low)
+        return np.asarray(values + np.asarray(self.center, dtype=np.float64))
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         key, f = self._key, activation(self.activation).function
@@ -246,10 +289,18 @@ class Distortion(ScaledPerturbation):
 
 def _solve(matrix: Array, rows: Array, trust: Array | None = None) -> Array:
     """The x with matrix @ x nearest to each row, entries weighted by `trust`."""
-    if trust is None or matrix.shape[0] <= matrix.shape[1]:
+    m, d = matrix.shape
+    if trust is None or m <= d:
         return np.asarray(np.linalg.lstsq(matrix, rows.T, rcond=None)[0].T)
-    found = [
-        np.linalg.lstsq(t[:, np.newaxis] * matrix, t * row, rcond=None)[0]
-        for t, row in zip(trust, rows, strict=True)
-    ]
-    return np.asarray(found).reshape(len(rows), matrix.shape[1])
+    found = np.empty((len(rows), d))
+    # Rows of almost no weight draw x to 0 where no entry is trusted.
+    floor = 1e-14 * np.linalg.norm(matrix, 2) * np.eye(d)
+    step = max(1, 2**18 // (m * d))
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        weight = trust[part, :, np.newaxis] + 1e-300
+        tall = np.concatenate([weight * matrix, weight.max(axis=1, keepdims=True) * floor], axis=1)
+        q, r = np.linalg.qr(tall)
+        goal = q[:, :m].transpose(0, 2, 1) @ (weight * rows[part, :, np.newaxis])
+        found[part] = np.linalg.solve(r, goal)[:, :, 0]
+    return found

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass import stated
+from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.table.write import whole_file
 
@@ -74,7 +76,7 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
     from cryptography.exceptions import InvalidTag
 
     try:
-        cipher = _cipher(passphrase, bytes.fromhex(header["salt"]), json.loads(header["scrypt"]))
+        cipher = _cipher(passphrase, bytes.fromhex(header["salt"]), read_json(header["scrypt"]))
         plain = cipher.decrypt(
             bytes.fromhex(header["nonce"]), arrays["sealed"].tobytes(), _bound(header)
         )
@@ -82,17 +84,31 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
         raise KeyFileError(
             f"key file {path} does not open: the passphrase is wrong, or the file was changed"
         ) from None
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+    except (LookupError, TypeError, ValueError, OverflowError):
         raise KeyFileError(f"key file {path} is damaged: its lock cannot be read") from None
     return _opened(*_parse(plain, path), path)
 
 
 def _opened(header: dict[str, str], arrays: dict[str, NDArray[Any]], path: Path) -> KeyFile:
     try:
-        facts = json.loads(header["facts"])
-        return KeyFile(str(header["method"]), dict(facts), arrays)
-    except (KeyError, TypeError, ValueError, RecursionError):
+        facts = _checked(stated.section(read_json(header["facts"]), "facts"))
+        return KeyFile(stated.word(header["method"], "method"), facts, arrays)
+    except (LookupError, TypeError, ValueError):
         raise KeyFileError(f"key file {path} is damaged: its facts cannot be read") from None
+
+
+def _checked(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts of the kinds that their readers count on; some are not in every key file."""
+    stated.section(facts["parameters"], "parameters")
+    stated.whole(facts["n_features"], "n_features", least=1, most=stated.MOST_NAMES)
+    stated.names(facts["names"], "names")
+    stated.flag(facts["seeded"], "seeded")
+    for name in ("columns", "one_hot"):
+        stated.names(facts.get(name, []), name)
+    for name, values in stated.section(facts.get("categories", {}), "categories").items():
+        if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
+            raise ValueError(f"the categories of {name} must be a list of values")
+    return facts
 
 
 def _cipher(passphrase: str, salt: bytes, cost: dict[str, int]) -> Any:
@@ -122,9 +138,9 @@ def _parse(data: bytes, path: Path) -> tuple[dict[str, str], dict[str, NDArray[A
             raise KeyFileError(f"{path} is not an isinglass key file")
         raise KeyFileError(f"key file {path} is truncated: it ends inside its header")
     try:
-        header = json.loads(data[8 : 8 + size])["__metadata__"]
+        header = read_json(data[8 : 8 + size])["__metadata__"]
         known = header["format"] == FORMAT
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError):
         raise KeyFileError(f"{path} is not an isinglass key file") from None
     if not known:
         raise KeyFileError(f"{path} is not an isinglass key file of a version known here")

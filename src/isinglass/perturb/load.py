@@ -11,6 +11,7 @@ import numpy as np
 from isinglass.errors import KeyFileError
 from isinglass.perturb.base import METHODS, Perturbation
 from isinglass.perturb.key import KeyFile, read_key
+from isinglass.perturb.limits import refuse_misstated
 
 # One method a file; each registers itself when it is imported.
 _FILES = (
@@ -49,6 +50,7 @@ def restore(
             f"key file {where} belongs to the method {stored.method}, not {expected.method}"
         )
     try:
+        refuse_misstated(found, stored.facts["parameters"])
         perturbation = found.from_parameters(stored.facts["parameters"])
         perturbation._restore(stored)
         sound = _fits(perturbation)

@@ -187,7 +187,8 @@ class MultipartyPerturbation(ScaledPerturbation):
 
     def _restore(self, stored: KeyFile) -> None:
         super()._restore(stored)
-        assert self.public_matrix is not None  # `key_file` always stores it
+        if self.public_matrix is None:  # `key_file` always stores it
+            raise ValueError("public_matrix must be stated")
         self.public_matrix_ = self.public_matrix
 
 

@@ -13,10 +13,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.printable import shorten
 from isinglass.table.write import whole_file
 
 FORMAT = "isinglass-public-matrix-1"
+#: A matrix is expanded whole, and a few bytes in a file decide how large that is.
+MOST_FEATURES = 100_000
+_LONGEST = 1_000  # characters of a study's name, and of a seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,9 @@ class PublicMatrix:
         for name in ("n_features", "n_components"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{name} must be a whole number, got {value!r}")
+                raise ValueError(f"{name} must be a whole number, got {shorten(repr(value))}")
+            if value > MOST_FEATURES:
+                raise ValueError(f"{name} must be <= {MOST_FEATURES}, got {value}")
         if self.n_features < 2:
             raise ValueError(
                 f"a public matrix needs n_features >= 2, got n_features={self.n_features}"
@@ -46,9 +53,11 @@ class PublicMatrix:
                 f"n_components must be >= 1 and < n_features={self.n_features}, "
                 f"got {self.n_components}"
             )
-        if not isinstance(self.study, str):
-            raise ValueError(f"study must be a string, got {type(self.study).__name__}")
-        if not isinstance(self.seed, str) or not self.seed or not _is_hex(self.seed):
+        if not isinstance(self.study, str) or len(self.study) > _LONGEST:
+            raise ValueError(f"study must be a string of at most {_LONGEST} characters")
+        if not isinstance(self.seed, str) or not 0 < len(self.seed) <= _LONGEST:
+            raise ValueError(f"seed must be a string of at most {_LONGEST} characters")
+        if not _is_hex(self.seed):
             raise ValueError("seed must be a string of whole bytes in lower-case hexadecimal")
 
     @property
@@ -113,15 +122,11 @@ class PublicMatrix:
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         try:
-            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_json(read_json(Path(path).read_bytes()))
         except OSError as error:
             raise ReleaseError(f"public matrix {path} cannot be read: {error.strerror}") from None
         except ValueError as error:
-            reason = "it is not JSON" if isinstance(error, _NOT_JSON) else str(error)
-            raise ReleaseError(f"public matrix {path} cannot be used: {reason}") from None
-
-
-_NOT_JSON = (json.JSONDecodeError, UnicodeDecodeError)
+            raise ReleaseError(f"public matrix {path} cannot be used: {error}") from None
 
 
 def _is_hex(text: str) -> bool:

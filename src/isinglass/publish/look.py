@@ -55,6 +55,7 @@ class Look:
     fingerprint: Fingerprint = field(repr=False)
     checksum: Checksum = field(repr=False)
     trending: tuple[str, ...]
+    alike: tuple[str, ...] = ()  # columns whose neighboring rows are, but that have no trend
 
 
 def look_at(
@@ -91,8 +92,10 @@ def look_at(
     for j in source.one_hot_positions():
         facts.low[j], facts.high[j] = 0.0, 1.0
     _refuse_overflow(facts, source, perturbation.needs_deviation)
-    trending = tuple(source.names[j] for j in order.trending())
-    return Look(facts, prints.result(), checksum, trending)
+    trends = order.trending()
+    trending = tuple(source.names[j] for j in trends)
+    alike = tuple(source.names[j] for j in np.setdiff1d(order.alike(), trends))
+    return Look(facts, prints.result(), checksum, trending, alike)
 
 
 def _refuse_overflow(facts: Survey, source: Source, needs_deviation: bool) -> None:
@@ -146,6 +149,14 @@ def notes_on(look: Look, source: Source, *, again: bool, shuffle: bool) -> list[
             Note(
                 f"{text}value: {len(look.trending)}",
                 f"{text}value: {_some(look.trending)}; consider --shuffle",
+            )
+        )
+    if look.alike and not shuffle:
+        text = "columns in which neighboring rows are alike, so that noise can be smoothed away: "
+        notes.append(
+            Note(
+                f"{text}{len(look.alike)}",
+                f"{text}{_some(look.alike)}; consider --shuffle",
             )
         )
     if again:

@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from isinglass import vega
+
 Row = Mapping[str, float | int | str]
 # Okabe and Ito's palette: told apart with any color vision.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f")
@@ -128,10 +130,7 @@ def _values(rows: Sequence[Row], name: str) -> list[float | int | str]:
 
 def png(spec: dict[str, Any], rows: Sequence[Row]) -> bytes:
     """The picture, drawn here, without a browser or a network."""
-    import vl_convert
-
-    drawn = vl_convert.vegalite_to_png(with_rows(spec, rows), scale=1.5, allowed_base_urls=[])
-    return _packed(bytes(drawn))
+    return _packed(vega.png(with_rows(spec, rows), scale=1.5))
 
 
 def _packed(image: bytes) -> bytes:

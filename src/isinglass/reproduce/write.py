@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import html
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from isinglass import vega
+from isinglass.printable import html_text
 from isinglass.reproduce import draw
 from isinglass.reproduce.result import Claim, Number, Reproduction
 
@@ -85,22 +86,20 @@ def summary(every: Sequence[Reproduction]) -> str:
 
 def explore(every: Sequence[Reproduction]) -> str:
     """One page with every picture, values under the pointer; no network is needed."""
-    import vl_convert
-
     blocks: list[str] = []
     specs: list[dict[str, Any]] = []
     for found in every:
-        blocks.append(f"<h2>{html.escape(found.title)}</h2>")
+        blocks.append(f"<h2>{html_text(found.title)}</h2>")
         for figure in found.figures:
             blocks.append(
-                f"<h3>{html.escape(figure.title)}</h3><p>{html.escape(figure.caption)}</p>"
+                f"<h3>{html_text(figure.title)}</h3><p>{html_text(figure.caption)}</p>"
                 f"<div class='picture' id='figure{len(specs)}'></div>"
             )
             specs.append(draw.with_rows(_pointed(figure.spec), figure.rows))
     # "</" inside a script would end it.
     data = json.dumps(specs).replace("</", "<\\/")
     code = f"const specs = {data};\n{_FIT}"
-    bundle = vl_convert.javascript_bundle(code)
+    bundle = vega.bundle(code)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Figures</title>"
         "<meta name='viewport' content='width=device-width'>"

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass import stated
+
 Words = NDArray[np.uint64]
 
 _ROWS = 1024  # digests of rows that are kept
@@ -51,7 +53,8 @@ class Sketch:
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> Sketch:
-        return cls(float(stored[0]), tuple(stored[1]))
+        different, in_order = stored
+        return cls(stated.number(different, "a sketch"), stated.names(in_order, "a sketch"))
 
     def share(self, other: Sketch, size: int) -> float:
         """About what share of the smaller set is in the other, both sketched at this size."""
@@ -142,9 +145,9 @@ class Fingerprint:
     def from_json(cls, facts: dict[str, Any]) -> Fingerprint:
         """Read it back."""
         return cls(
-            int(facts["n_rows"]),
-            str(facts["table"]),
-            tuple(facts["columns"]),
+            stated.whole(facts["n_rows"], "n_rows"),
+            stated.word(facts["table"], "table"),
+            stated.names(facts["columns"], "columns"),
             Sketch.from_json(facts["rows"]),
             Sketch.from_json(facts["nameless"]),
             tuple(Sketch.from_json(sketch) for sketch in facts["fewer"]),

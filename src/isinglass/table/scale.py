@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass.documents import DocumentError, read_json
 from isinglass.errors import TableError
 
 Vector = NDArray[np.float64]
@@ -87,9 +87,9 @@ def read_bounds(path: str | Path) -> dict[str, tuple[float, float]]:
         raise TableError(f"bounds file {path} cannot be read: {reason}") from None
     if text.lstrip().startswith("{"):
         try:
-            pairs = json.loads(text, object_pairs_hook=list)
-        except json.JSONDecodeError as error:
-            raise TableError(f"bounds file {path} is not JSON: line {error.lineno}") from None
+            pairs = read_json(text, as_pairs=True)
+        except DocumentError as error:
+            raise TableError(f"bounds file {path} cannot be used: {error}") from None
         found = [(name, _pair(value, path, name)) for name, value in pairs]
     else:
         found = list(_pairs_by_line(text, path))
@@ -116,7 +116,7 @@ def _pair(value: Any, path: Path, where: str) -> tuple[float, float]:
         if not isinstance(value, list):  # two letters are not two numbers
             raise TypeError
         low, high = (float(v) for v in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TableError(
             f"bounds file {path}, {where}: expected two numbers, low and high"
         ) from None

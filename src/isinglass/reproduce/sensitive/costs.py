@@ -121,7 +121,7 @@ def _sensitivity(found: Moved) -> Claim:
 
 
 def _compiler(compiled: CompiledErrors) -> Claim:
-    made = {}
+    made: dict[str, Mechanism] = {}
     for e in ("0.05", "0.5"):
         made[f"best {e}"] = compile_mechanism(dp_mechanism(3, 1.0, e))
         made[f"constant {e}"] = compile_mechanism(dp_mechanism(3, 1.0, e, cap=1))

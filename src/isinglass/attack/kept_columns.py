@@ -1,0 +1,158 @@
+"""Kept columns: predict the others from what left as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass import chance
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.kept_predict import predict_from_kept
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    Fact,
+    KeptColumns,
+    Knowledge,
+    KnownPairs,
+    PopulationSample,
+    RowOrder,
+)
+from isinglass.attack.marginals import clipped
+from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.row_filter import filtered
+from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+class KeptColumnsAttack(Attack):
+    """Learn what a kept column tells of the others, and filter the rest of the noise.
+
+    Records of one city, age or date have something in common. It is learned from a sample with
+    its kept values, or from known pairs; and from the release itself where its columns are the
+    table's own with noise, since noise is small in the mean of a group. What the kept columns do
+    not tell is read from the released row, as far as it is more than noise, along the rows where
+    their order is known.
+    """
+
+    name = "kept_columns"
+    needs = (KeptColumns,)
+
+    def __init__(self, *, random_state: chance.RandomState = None) -> None:
+        self.random_state = random_state
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        Z = rows_of(released)
+        kept = known.need(KeptColumns)
+        if len(kept.values) != len(Z) or not kept.values.shape[1]:
+            raise AttackError(f"kept columns must have the release's {len(Z)} rows")
+        rng = chance.generator(self.random_state)
+        pairs = known.find(KnownPairs)
+        rows, records = (
+            distinct_pairs(pairs, len(Z))
+            if pairs is not None and len(pairs.rows)
+            else (np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+        )
+        shown, shown_kept, taught = _shown(known, rows, records)
+        d = _n_columns(Z, known, shown)
+        rows_seen = releases_averaged(Z, known)
+        noise = noise_variance(rows_seen, known, d)
+        if noise is None and not len(shown):
+            raise AttackError("this attack needs a sample with its kept columns, or known pairs")
+        mean = _mean(rows_seen, known, shown)
+        predicted, left_out = _predicted(
+            rows_seen - mean if noise is not None else None,
+            noise, shown - mean if len(shown) else shown, shown_kept, kept, rng,
+        )  # fmt: skip
+        order = _order(known, len(Z))
+        found = mean + predicted
+        if noise is not None:
+            rest = filtered(
+                (rows_seen - found)[order], noise, known, ordered=known.find(RowOrder) is not None
+            )
+            found[order] += rest
+        if len(rows):
+            place = np.argsort(order, kind="stable")
+            at_pairs = found[rows] if left_out is None or not taught else mean + left_out
+            first = Candidate(at_pairs, lambda: found[order])
+            found = found.copy()
+            found[order] = learn_and_interpolate(
+                rows_seen[order], first, place[rows], records, known, rng
+            )
+            found[rows] = records
+        return clipped(found, known)
+
+
+def _shown(known: Knowledge, rows: Rows, records: Array) -> tuple[Array, Array, bool]:
+    """Records with their kept values: of a sample, else of known pairs, and whether of these."""
+    sample, kept = known.find(PopulationSample), known.need(KeptColumns).values
+    if (
+        sample is not None
+        and sample.kept is not None
+        and len(sample.records)
+        and sample.kept.shape[1] == kept.shape[1]
+        and np.isfinite(sample.records).all()
+    ):
+        return sample.records, sample.kept, False
+    return records, kept[rows], bool(len(rows))
+
+
+def _n_columns(Z: Array, known: Knowledge, shown: Array) -> int:
+    statistics = known.find(ColumnStatistics)
+    if len(shown):
+        return int(shown.shape[1])
+    return Z.shape[1] if statistics is None else len(statistics.mean)
+
+
+def _mean(rows: Array, known: Knowledge, shown: Array) -> Array:
+    statistics = known.find(ColumnStatistics)
+    if statistics is not None:
+        return statistics.mean
+    return np.asarray(shown.mean(axis=0) if len(shown) else rows.mean(axis=0))
+
+
+def _order(known: Knowledge, n_rows: int) -> Rows:
+    order = known.find(RowOrder)
+    if order is None:
+        return np.arange(n_rows)
+    if order.positions.shape != (n_rows,):
+        raise AttackError(f"row order must be one position for each of the {n_rows} rows")
+    return np.asarray(np.argsort(order.positions, kind="stable"), dtype=np.intp)
+
+
+def _predicted(
+    rows: Array | None,
+    noise: Array | None,
+    shown: Array,
+    shown_kept: Array,
+    kept: KeptColumns,
+    rng: np.random.Generator,
+) -> tuple[Array, Array | None]:
+    """What is kept of every released row, and of every record shown, tells of it.
+
+    Records shown weigh one; released rows as much less as their noise is larger than what kept
+    columns leave open, which is taken to be half of the columns' variance.
+    """
+    n = len(kept.values)
+    stacked = np.concatenate([shown_kept, kept.values]) if len(shown) else kept.values
+    stacked = np.where(np.isfinite(stacked), stacked, -1.0)
+    m = len(shown)
+    if rows is None or noise is None:
+        trained, values, weights = np.arange(m), shown, np.ones(m)
+    else:
+        spread = np.square(rows).mean(axis=0)
+        own = np.maximum(spread - noise, 1e-12 * spread) / 2
+        varies = spread > 0
+        weight = (
+            float(np.mean((own / np.maximum(own + noise, 1e-300))[varies])) if varies.any() else 1.0
+        )
+        trained = np.arange(m + n)
+        values = np.concatenate([shown, rows]) if m else rows
+        weights = np.concatenate([np.ones(m), np.full(n, max(weight, 1e-9))])
+    found = predict_from_kept(stacked, kept.is_category, trained, values, weights, rng)
+    return found[m:], found[:m] if m else None

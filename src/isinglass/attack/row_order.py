@@ -1,0 +1,127 @@
+"""Row order: neighbors in a file are alike, and noise is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass import chance
+from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    Fact,
+    Knowledge,
+    KnownPairs,
+    PopulationSample,
+    RowOrder,
+)
+from isinglass.attack.marginals import clipped, statistics_for
+from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.row_filter import filtered
+from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.attack.shared_noise import without_shared_noise
+from isinglass.errors import AttackError
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+class RowOrderAttack(Attack):
+    """Use the order of the rows: smooth the noise away, interpolate between known records.
+
+    Without known pairs the release must have the table's columns. Noise of its own for each row
+    is filtered along the rows, in directions and at speeds at which the release varies more than
+    noise does; noise that rows share is found and taken off instead. With known pairs any release
+    will do: records are interpolated between those known, or learned from the smoothed release
+    and the rest interpolated, whichever does best on pairs left out. A sample tells in which
+    directions records vary.
+
+    Rows without an order gain nothing over `SpectralAttack`.
+    """
+
+    name = "row_order"
+    needs = (RowOrder,)
+
+    def __init__(self, *, random_state: chance.RandomState = None) -> None:
+        self.random_state = random_state
+
+    def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        known = Knowledge.of(knowledge)
+        Z = rows_of(released)
+        positions = known.need(RowOrder).positions
+        if positions.shape != (len(Z),):
+            raise AttackError(f"row order must be one position for each of the {len(Z)} rows")
+        pairs = known.find(KnownPairs)
+        order = np.argsort(positions, kind="stable")
+        d = _n_columns(Z, known)
+        rows = releases_averaged(Z, known)[order]
+        found = smoothed(rows, known, d)
+        if pairs is not None and len(pairs.rows):
+            chosen, records = distinct_pairs(pairs, len(Z))
+            place = np.empty(len(order), dtype=np.intp)
+            place[order] = np.arange(len(order))
+            rng = chance.generator(self.random_state)
+            at = place[chosen]
+            first = None if found is None else Candidate(found[at], lambda: found)
+            guess = learn_and_interpolate(rows, first, at, records, known, rng)
+        elif found is not None:
+            guess = found
+        else:
+            statistics = statistics_for(known, d)
+            if statistics is None:
+                raise AttackError("without known pairs this attack needs the table's columns")
+            guess = np.tile(statistics.mean, (len(Z), 1))
+        back = np.empty_like(guess)
+        back[order] = guess
+        if pairs is not None and len(pairs.rows):
+            back[chosen] = records
+        return clipped(back, known)
+
+
+def smoothed(rows: Array, known: Knowledge, n_columns: int) -> Array | None:
+    """A guess from the release alone, rows in order; None where columns are not the table's."""
+    noise = noise_variance(rows, known, n_columns)
+    if noise is None:
+        return None
+    statistics = known.find(ColumnStatistics)
+    if statistics is not None:
+        shared = without_shared_noise(rows, statistics)
+        if shared is not None:
+            return _groups_told(rows, *shared, known)
+    mean = rows.mean(axis=0) if statistics is None else statistics.mean
+    return filtered(rows - mean, noise, known) + mean
+
+
+def _n_columns(Z: Array, known: Knowledge) -> int:
+    pairs, sample = known.find(KnownPairs), known.find(PopulationSample)
+    for fact in (pairs, sample):
+        if fact is not None and len(fact.records):
+            return int(fact.records.shape[1])
+    statistics = known.find(ColumnStatistics)
+    return Z.shape[1] if statistics is None else len(statistics.mean)
+
+
+def _groups_told(rows: Array, guess: Array, groups: Rows, known: Knowledge) -> Array:
+    """Rows that share their noise with a known record are known, too."""
+    pairs, order = known.find(KnownPairs), known.find(RowOrder)
+    if pairs is None or not len(pairs.rows) or order is None:
+        return guess
+    place = np.empty(len(rows), dtype=np.intp)
+    place[np.argsort(order.positions, kind="stable")] = np.arange(len(rows))
+    at, records = distinct_pairs(pairs, len(rows))
+    noise = rows[place[at]] - records
+    whose = groups[place[at]]
+    sums = np.stack([np.bincount(whose, c, minlength=groups.max() + 1) for c in noise.T], axis=1)
+    count = np.bincount(whose, minlength=groups.max() + 1)
+    means = sums / np.maximum(count, 1)[:, np.newaxis]
+    several = count[whose] > 1
+    if several.any():
+        within = np.square(noise - means[whose])[several].sum()
+        between = np.square(noise - noise.mean(axis=0))[several].sum()
+        if within > 0.1 * between:
+            return guess
+    told = count[groups] > 0
+    exact = rows - means[groups]
+    return np.where(told[:, np.newaxis], exact, guess)

@@ -1,0 +1,156 @@
+"""Named attackers: outsider, acquainted, insider and key holder, and what each of them got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isinglass.attack.base import Attack
+from isinglass.attack.knowledge import (
+    Colluders,
+    Knowledge,
+    KnownPairs,
+    KnownRecords,
+    PopulationSample,
+    PublicTable,
+    StolenKey,
+)
+from isinglass.auditing.result import (
+    ATTACKERS,
+    MUCH,
+    NOT_MEASURED,
+    PARTLY,
+    RECOVERED,
+    RESISTED,
+    SOME,
+    AttackerResult,
+    AttackResult,
+    Linkage,
+    MembershipResult,
+    holds,
+)
+
+OUTSIDER, ACQUAINTED, INSIDER, KEY_HOLDER = ATTACKERS
+ASSUMES = {
+    OUTSIDER: "the release, all that its owner says about it, and statistics of each column",
+    ACQUAINTED: "what an outsider has, a sample of similar records, a few recognized records",
+    INSIDER: "what the acquainted has, the whole table as a public one, more recognized records",
+    KEY_HOLDER: "what an insider has, and the owner's key",
+}
+#: So many recognized records are still a few, whatever the number of columns.
+FEW_PAIRS = 60
+
+
+def few_pairs(n_columns: int) -> int:
+    """The most records that somebody acquainted with the people in the table recognizes."""
+    return max(2 * n_columns, FEW_PAIRS)
+
+
+def attacker_of(known: Knowledge, n_columns: int) -> str:
+    """The weakest of the named attackers who holds all of this."""
+    colluders, pairs = known.find(Colluders), known.find(KnownPairs)
+    if StolenKey in known or (colluders is not None and colluders.key is not None):
+        return KEY_HOLDER
+    many = pairs is not None and len(pairs.rows) > few_pairs(n_columns)
+    public = known.find(PublicTable)
+    if many or (public is not None and public.complete):
+        return INSIDER
+    few = (PopulationSample, KnownRecords, KnownPairs, Colluders, PublicTable)
+    return ACQUAINTED if any(kind in known for kind in few) else OUTSIDER
+
+
+def attacker_for(attack: type[Attack] | Attack) -> str:
+    """The weakest attacker who holds what an attack cannot begin without."""
+    if StolenKey in attack.needs:
+        return KEY_HOLDER
+    if PublicTable in attack.needs:
+        return INSIDER
+    few = (PopulationSample, KnownRecords, KnownPairs, Colluders)
+    return ACQUAINTED if any(kind in few for kind in attack.needs) else OUTSIDER
+
+
+def attacker_results(
+    results: Sequence[AttackResult],
+    *,
+    verbatim: float,
+    recognition: Linkage | None,
+    linkage: Linkage | None,
+    membership: Sequence[MembershipResult] = (),
+) -> tuple[AttackerResult, ...]:
+    """What each attacker got: the best of all attacks that need no more than is held.
+
+    `verbatim` is plain to see for anybody; `recognition` tells how well records of the sample are
+    found in the release, `linkage` how well those of the public table are, and `membership` how
+    well records in the release are told from others.
+    """
+    found = []
+    for name in ATTACKERS:
+        done = [r for r in results if r.failed is None and holds(name, r.attacker)]
+        if name == KEY_HOLDER and not any(r.attacker == KEY_HOLDER for r in done):
+            continue
+        links = [
+            link
+            for holder, link in ((ACQUAINTED, recognition), (INSIDER, linkage))
+            if link is not None and holds(name, holder)
+        ]
+        told = [m for m in membership if holds(name, m.attacker)]
+        shown = max([verbatim, *(link.gain for link in links), *(m.gain for m in told)])
+        found.append(_result(name, done, links, told, shown))
+    return tuple(found)
+
+
+def _result(
+    name: str,
+    done: list[AttackResult],
+    links: list[Linkage],
+    told: list[MembershipResult],
+    shown: float,
+) -> AttackerResult:
+    best = max(done, key=lambda r: r.gain, default=None)
+    values = (0.0, 0.0, 0.0) if best is None else (best.gain, best.gain_low, best.gain_high)
+    high = max([values[2], shown, *(r.gain_high for r in done)])
+    return AttackerResult(
+        name=name,
+        assumes=ASSUMES[name],
+        verdict=verdict_of(done, shown),
+        gain=max(values[0], shown),
+        low=max(values[1], shown if shown > values[0] else 0.0),
+        high=high,
+        r2=max((r.r2_positive for r in done), default=None),
+        linked=max((link.linked for link in links), default=None),
+        membership=max((m.area for m in told), default=None),
+        strongest=None if best is None else best.name,
+        knowledge=None if best is None else best.knowledge,
+    )
+
+
+def verdict_of(done: Sequence[AttackResult], shown: float) -> str:
+    """The strongest attack decides; one column, the outliers or linked records count too."""
+    if not done and shown < SOME:
+        return NOT_MEASURED
+    gain = max([shown, *(r.gain for r in done)])
+    if gain >= MUCH:
+        return RECOVERED
+    parts = [max(r.worst_gain, r.outliers_gain) for r in done]
+    return PARTLY if gain >= SOME or max(parts, default=0.0) >= MUCH else RESISTED
+
+
+def failed_with_knowledge(results: Sequence[AttackResult]) -> tuple[str, ...]:
+    """Attacks that did worse than a blind guess where no more knowledge did better.
+
+    Such an attack has failed, and so has one that holds the key and does worse than blind: its
+    figure is no comfort. The better one counts for everybody who holds as much.
+    """
+    best: dict[str, AttackResult] = {}
+    for r in results:
+        if r.failed is None and (r.name not in best or r.gain > best[r.name].gain):
+            best[r.name] = r
+    return tuple(
+        name
+        for name, own in best.items()
+        if own.gain <= 0.0
+        and own.success < own.baseline
+        and (
+            own.attacker == KEY_HOLDER
+            or any(r.gain >= SOME and holds(own.attacker, r.attacker) for r in best.values())
+        )
+    )

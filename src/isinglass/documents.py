@@ -1,0 +1,110 @@
+"""JSON and TOML from files, read within limits of size, depth and length of numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from typing import Any
+
+#: Far more than any file of ours needs; a document beyond it was not made to be read.
+MOST_BYTES = 64 << 20
+MOST_TOML_BYTES = 1 << 16
+MOST_DOTS = 1_000  # in a line of TOML, whose reader takes the square of their number in time
+DEEPEST = 32
+MOST_DIGITS = 20  # of a whole number: 2^64 has that many
+
+
+class DocumentError(ValueError):
+    """A text that cannot be used; the message is a clause about "it"."""
+
+
+class BrokenDocumentError(DocumentError):
+    """A text that is no JSON at all, as one that was cut short is."""
+
+
+def read_json(text: str | bytes, *, as_pairs: bool = False, infinite: bool = False) -> Any:
+    """What a JSON text says.
+
+    Files come from strangers, too. So whatever is wrong with one is a `DocumentError`, found
+    before it costs time or memory: never a RecursionError, an infinity, or a number of a million
+    digits that overflows where it is used. With `as_pairs` objects are lists of pairs, in which
+    names may come twice. With `infinite` the words NaN and Infinity are read as numbers.
+    """
+    if len(text) > MOST_BYTES:
+        raise DocumentError(f"it is longer than {MOST_BYTES >> 20} MiB")
+    try:
+        found = json.loads(
+            text,
+            object_pairs_hook=list if as_pairs else None,
+            parse_int=_whole,
+            parse_float=_real,
+            parse_constant=None if infinite else _constant,
+        )
+    except DocumentError:
+        raise
+    except json.JSONDecodeError as error:
+        raise BrokenDocumentError(f"it is not JSON: line {error.lineno}") from None
+    except UnicodeDecodeError:
+        raise BrokenDocumentError("it is not UTF-8 text") from None
+    except RecursionError:
+        raise DocumentError(_TOO_DEEP) from None
+    _refuse_deep(found)
+    return found
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """What a TOML text says, within the same limits; its numbers may be nan or inf."""
+    if len(text) > MOST_TOML_BYTES:
+        raise DocumentError(f"it is longer than {MOST_TOML_BYTES >> 10} KiB")
+    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        raise DocumentError(_TOO_DEEP)
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BrokenDocumentError(f"it is not TOML: {error}") from None
+    except RecursionError:
+        raise DocumentError(_TOO_DEEP) from None
+    except ValueError:  # digits beyond those that Python reads as a whole number
+        raise DocumentError(_TOO_LONG) from None
+    for item in _refuse_deep(found):
+        if isinstance(item, int) and abs(item) >= 10**MOST_DIGITS:
+            raise DocumentError(_TOO_LONG)
+    return found
+
+
+_TOO_DEEP = f"it is nested more than {DEEPEST} deep"
+_TOO_LONG = f"it has a whole number of more than {MOST_DIGITS} digits"
+
+
+def _refuse_deep(found: Any) -> list[Any]:
+    """Count level by level, which cannot run out of stack; gives what lies inside back."""
+    level, everything = [found], [found]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for value in level
+            if isinstance(value, list | tuple | dict)
+            for item in (value.values() if isinstance(value, dict) else value)
+        ]
+        everything += level
+    if any(isinstance(value, list | tuple | dict) for value in level):
+        raise DocumentError(_TOO_DEEP)
+    return everything
+
+
+def _whole(digits: str) -> int:
+    if len(digits.lstrip("-")) > MOST_DIGITS:
+        raise DocumentError(_TOO_LONG)
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    found = float(digits)
+    if not math.isfinite(found):
+        raise DocumentError("it has a number that is not finite")
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise DocumentError("it has a number that is not finite")

@@ -1,0 +1,113 @@
+"""Membership of releases: the area, its error, and who is compared with whom."""
+
+import numpy as np
+import pytest
+
+import isinglass as ig
+from isinglass.auditing.members import _recognized, area_under_curve, membership
+from isinglass.auditing.model_membership import recognized
+from isinglass.auditing.redraw import redraw
+from isinglass.auditing.subject import subject_of
+from isinglass.auditing.utility import default_detector
+
+RNG = np.random.default_rng(8)
+TABLE = RNG.normal(size=(400, 5))
+
+
+def test_the_area_is_the_share_of_pairs_won_with_ties_half():
+    members, others = RNG.integers(0, 6, size=40), RNG.integers(0, 5, size=30)
+    wins = (members[:, None] > others) + 0.5 * (members[:, None] == others)
+    assert area_under_curve(members, others)[0] == pytest.approx(wins.mean())
+
+
+def test_the_error_is_delongs_by_brute_force():
+    members, others = RNG.normal(0.7, size=35), RNG.normal(size=50)
+    wins = (members[:, None] > others) + 0.5 * (members[:, None] == others)
+    by_member, by_other = wins.mean(axis=1), wins.mean(axis=0)
+    brute = by_member.var(ddof=1) / 35 + by_other.var(ddof=1) / 50
+    error = area_under_curve(members, others)[1]
+    assert error**2 == pytest.approx(brute + 0.25 / 35**2)
+
+
+def test_the_error_is_the_spread_over_fresh_draws():
+    draws = [area_under_curve(RNG.normal(0.5, size=80), RNG.normal(size=60)) for _ in range(400)]
+    areas, errors = np.array(draws).T
+    assert np.mean(errors) == pytest.approx(areas.std(), rel=0.15)
+
+
+def test_even_a_clean_sweep_has_an_error():
+    area, error = area_under_curve(np.arange(10.0) + 100, np.arange(10.0))
+    assert area == 1.0
+    assert error > 0
+
+
+def test_recognized_counts_members_above_all_but_a_share_of_the_others():
+    others = np.arange(1000.0)
+    members = np.array([0.0, 500.0, 989.5, 995.0, 2000.0])
+    assert _recognized(members, others, 0.01) == pytest.approx(3 / 5)
+    assert _recognized(members, others, 0.001) == pytest.approx(1 / 5)
+    assert _recognized(members, others[:99], 0.01) is None
+
+
+def test_the_interval_of_recognized_members_covers_the_truth():
+    rng = np.random.default_rng(1)
+    # Members lie one higher: the share above the others' 99 % point is 1 - F(2.326 - 1).
+    truth = 0.0923
+    covered = 0
+    for _ in range(200):
+        members, others = rng.normal(1.0, size=300), np.sort(rng.normal(size=400))
+        found = recognized(members, others, 0.01, 300, 400)
+        assert found is not None
+        value, low, high = found
+        assert low <= value <= high
+        covered += low <= truth <= high
+    assert covered >= 190
+
+
+def test_too_few_others_leave_the_share_unsaid():
+    assert recognized(np.ones(50), np.zeros(999), 0.001, 50, 999) is None
+    assert recognized(np.ones(50), np.zeros(1000), 0.001, 50, 1000) is not None
+
+
+def drawn_from(perturbation):
+    """A release of four fifths of the table, and the records held out."""
+    subject = subject_of(
+        TABLE, TABLE, names=None, detector=default_detector(len(TABLE), None), parameters=None,
+        labels=None,
+    )  # fmt: skip
+    return redraw(subject, perturbation, np.random.default_rng(3))
+
+
+def test_held_out_records_are_never_in_the_release():
+    drawn = drawn_from(ig.AdditiveNoise(scale=1e-6, random_state=0))
+    assert len(drawn.held_out) == 80
+    assert len(drawn.scene.table) == len(drawn.scene.released) == 320
+    gaps = np.abs(drawn.held_out[:, None] - drawn.scene.table).max(axis=2).min(axis=1)
+    assert (gaps > 0).all()
+    gaps = np.abs(drawn.held_out[:, None] - drawn.scene.released).max(axis=2).min(axis=1)
+    assert (gaps > 1e-4).all()
+
+
+def test_a_release_next_to_its_records_gives_every_member_away():
+    drawn = drawn_from(ig.AdditiveNoise(scale=1e-6, random_state=0))
+    found = {m.name: m for m in membership(drawn.scene, drawn.held_out, np.random.default_rng(0))}
+    assert found["nearest"].area == 1.0
+    assert found["nearest"].attacker == "outsider"
+    assert found["nearest"].gain == 1.0
+    assert found["linked"].attacker == "acquainted"
+
+
+def test_strong_noise_gives_no_member_away():
+    drawn = drawn_from(ig.AdditiveNoise(scale=50.0, random_state=0))
+    for result in membership(drawn.scene, drawn.held_out, np.random.default_rng(0)):
+        assert result.low < 0.5 < result.high, result.name
+        assert result.gain == 0.0
+
+
+def test_known_pairs_are_not_counted_as_recognized():
+    drawn = drawn_from(ig.AdditiveNoise(scale=1.0, random_state=0))
+    results = membership(drawn.scene, drawn.held_out, np.random.default_rng(0))
+    known = min(60, drawn.scene.cast.most_pairs)
+    assert known > 0
+    assert {m.n_members for m in results} == {320 - known}
+    assert {m.n_others for m in results} == {80}

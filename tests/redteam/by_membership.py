@@ -1,0 +1,29 @@
+"""Scripts that say of each candidate how surely it was in the table."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from tests.redteam.harness import Known
+
+
+def distance_to_flat(k: Known) -> np.ndarray:
+    """Condensation with small groups: a member lies in the flat that its group's rows span."""
+    Y, X = k.Z / (k.sd + 1e-12), k.values("candidates") / (k.sd + 1e-12)
+    width = min(X.shape[1] - 1, len(Y))  # so many rows still leave directions free
+    pool = min(len(Y), int(1.4 * X.shape[1]))  # the group is among the nearest rows, somewhere
+    left = np.full(len(X), np.inf)
+    for i, near in enumerate(cKDTree(Y).query(X, k=pool)[1]):
+        tries = 1 if pool == width else 60
+        picks = near[np.argsort(k.rng.random((tries, pool)), axis=1)[:, :width]]
+        spans, gap = np.swapaxes(Y[picks[:, 1:]] - Y[picks[:, :1]], 1, 2), X[i] - Y[picks[:, 0]]
+        q = np.linalg.qr(spans)[0]
+        rest = gap[..., None] - q @ (np.swapaxes(q, 1, 2) @ gap[..., None])
+        left[i] = np.linalg.norm(rest, axis=(1, 2)).min()
+    return -left
+
+
+def distance_to_release(k: Known) -> np.ndarray:
+    """A member has a released row nearer than a stranger has."""
+    return -cKDTree(k.Z / k.sd).query(k.values("candidates") / k.sd)[0]

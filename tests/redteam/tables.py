@@ -1,0 +1,80 @@
+"""The tables that leave: real ones by name, and generated ones with a weakness each."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def real(name: str, rows: int = 1500, *, ordered: bool = False) -> pd.DataFrame:
+    """Features of a data set, different rows only; `ordered` takes the first in their order."""
+    folder = os.environ.get("ISINGLASS_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("ISINGLASS_DATA does not name a folder of data sets")
+    file = Path(folder) / f"{name}.parquet"
+    table = pd.read_parquet(file).astype(float)
+    table = table[[c for c in table if c != "label" and not c.startswith("meta_")]]
+    table = table.drop_duplicates().round(6)
+    rows = min(rows, len(table))
+    return (table[:rows] if ordered else table.sample(rows, random_state=5)).reset_index(drop=True)
+
+
+def _named(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=[f"c{j}" for j in range(values.shape[1])])
+
+
+def factors(rows: int, width: int, rank: int, *, rest: float = 0.1, seed: int = 0) -> pd.DataFrame:
+    """Correlated columns: a few skewed factors, mixed, and a rest of their own."""
+    rng = np.random.default_rng(seed)
+    common = rng.gamma(2.0, size=(rows, rank)) @ rng.normal(size=(rank, width))
+    return _named(common + rest * rng.normal(size=(rows, width)))
+
+
+def independent(rows: int, width: int, seed: int = 0) -> pd.DataFrame:
+    """Columns that know nothing of each other: uniform, skewed and two-humped by turns."""
+    rng = np.random.default_rng(seed)
+    humps = rng.normal(size=(rows, width)) * 0.3 + rng.choice([-1, 1], size=(rows, width))
+    kinds = [rng.random((rows, width)), rng.exponential(size=(rows, width)), humps]
+    return _named(np.column_stack([kinds[j % 3][:, j] for j in range(width)]))
+
+
+def clusters(rows: int, width: int, groups: int = 8, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(groups, width)) * 3
+    return _named(centers[rng.integers(groups, size=rows)] + rng.normal(size=(rows, width)))
+
+
+def waves(rows: int = 1500, width: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Sensors read in time order: slow waves and drifts, hardly any noise of their own."""
+    rng = np.random.default_rng(seed)
+    time = np.linspace(0, 1, rows)[:, None]
+    slow = np.sin(2 * np.pi * (time * rng.uniform(2, 9, 4) + rng.random(4)))
+    return _named(slow @ rng.normal(size=(4, width)) + 0.05 * rng.normal(size=(rows, width)))
+
+
+def cities(rows: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Households: 150 cities explain most; place, rent and income tell each one apart."""
+    rng = np.random.default_rng(seed)
+    city = rng.integers(150, size=rows)
+    effect = rng.normal(size=(150, 7))
+    own = effect[city] + 0.22 * rng.normal(size=(rows, 7))
+    table = pd.DataFrame({"city": [f"city {c:03d}" for c in city]})
+    table["lat"] = (48 + effect[city, 0] + 0.01 * rng.normal(size=rows)).round(4)
+    table["lon"] = (9 + effect[city, 1] + 0.01 * rng.normal(size=rows)).round(4)
+    table["rent"] = (900 + 200 * own[:, 2]).round()
+    table["income"] = (3000 + 700 * own[:, 3]).round()
+    for j, name in enumerate(("debt", "age", "visits")):
+        table[name] = 40 + 10 * own[:, 4 + j]
+    return table
+
+
+def small_numbers(rows: int = 1200, width: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Whole numbers with uneven frequencies, as in answers to a questionnaire."""
+    rng = np.random.default_rng(seed)
+    mood = rng.normal(size=(rows, 1))
+    raw = np.exp(0.8 * (mood * rng.normal(size=width) + rng.normal(size=(rows, width))))
+    return _named(np.minimum(np.floor(4 * raw), 40.0)).drop_duplicates(ignore_index=True)
