@@ -37,7 +37,7 @@ Array = NDArray[Any]
 #: Records whose nearest rows say which reading is best, and those by which it is refined.
 _JUDGES, _GUIDES = 300, 300
 #: Released rows and records that take part in finding the reading.
-_MOST_ROWS = 10_000
+_MOST_ROWS = 5_000
 _ROUNDS = 5
 
 

@@ -38,3 +38,12 @@ def _normal_scores(values: Array) -> Array:
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     share = (counts.cumsum() - counts / 2) / len(values)
     return np.asarray(ndtri(share)[where.reshape(-1)])
+
+
+def share_of_copies(table: Array) -> float:
+    """Share of records that stand in another row, too: a further record may well be one of them.
+
+    At most a half: where most records stand twice, somebody copied the table.
+    """
+    _, counts = np.unique(table, axis=0, return_counts=True)
+    return min(float(counts[counts > 1].sum() / len(table)), 0.5)

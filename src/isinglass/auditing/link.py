@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from isinglass.attack.fit import blocks
 from isinglass.attack.join import JoinedFit
 from isinglass.attack.linker import Linker
+from isinglass.attack.pattern_linkage import PatternLinker
 from isinglass.auditing.cast import SOUGHT
 from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.result import Linkage
@@ -31,10 +32,11 @@ _LISTED = 20
 _MOST_ASSIGNED = 2_000
 
 
-def linkage(scene: Scene, linker: Linker, *, brief: bool = False) -> Linkage | None:
+def linkage(scene: Scene, linker: Linker | PatternLinker, *, brief: bool = False) -> Linkage | None:
     """Levels of the records under attack that the attacker did not know before.
 
-    `brief` leaves out what takes long and tells nothing about the average record.
+    `brief` leaves out what takes long and tells nothing about the average record. Patterns are
+    those of the whole file, and no public table of fewer columns is tried with them.
     """
     places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
     places = places[: max(200, _MOST_PAIRS // len(scene.table))]
@@ -42,6 +44,9 @@ def linkage(scene: Scene, linker: Linker, *, brief: bool = False) -> Linkage | N
     if not chosen.any():
         return None
     numbers = scene.cast.attacked[places]
+    narrow = isinstance(linker, Linker)
+    if not narrow:
+        places = numbers
     levels = _levels(linker, places, numbers)
     worst = np.lexsort((numbers, levels))[:_LISTED]
     random = levels[chosen]
@@ -53,7 +58,7 @@ def linkage(scene: Scene, linker: Linker, *, brief: bool = False) -> Linkage | N
         assigned=_assigned(linker, places[chosen], numbers[chosen]),
         expected=_expected(scene),
         worst_records=tuple((int(numbers[i]), int(levels[i])) for i in worst),
-        by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]),
+        by_dimension=_by_dimension(linker, places[chosen], numbers[chosen]) if narrow else (),
     )
 
 
@@ -104,7 +109,9 @@ def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
     )
 
 
-def _levels(linker: Linker, places: Array, truth: Array, n_columns: int | None = None) -> Array:
+def _levels(
+    linker: Linker | PatternLinker, places: Array, truth: Array, n_columns: int | None = None
+) -> Array:
     """How many public records fit each of these rows as well as the true one, itself included.
 
     A level of one means that the best fit is the truth. Ties are no link: whoever sees two
@@ -129,7 +136,7 @@ def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
     return levels
 
 
-def _assigned(linker: Linker, places: Array, truth: Array) -> float:
+def _assigned(linker: Linker | PatternLinker, places: Array, truth: Array) -> float:
     """Share of rows linked rightly where no record may be given to two rows.
 
     Whoever holds the whole table knows that each record left once.
@@ -150,7 +157,7 @@ def _assigned(linker: Linker, places: Array, truth: Array) -> float:
 
 
 def _by_dimension(
-    linker: Linker, places: Array, truth: Array
+    linker: Linker | PatternLinker, places: Array, truth: Array
 ) -> tuple[tuple[int, float, float], ...]:
     """Average and worst level for public tables of one column, two, four and so on."""
     some = max(100, _MOST_PAIRS // (20 * len(linker.public)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from isinglass.attack.base import Attack
+from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
@@ -27,7 +28,9 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack
+from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
@@ -56,12 +59,17 @@ ATTACKS: dict[str, type[Attack]] = {
         LinkageAttack,
         DistanceAttack,
         MatchedColumnsAttack,
+        CodesAttack,
+        RowFactorAttack,
+        PatternLinkageAttack,
         CollusionAttack,
         StolenKeyAttack,
     )
 }
 #: Attacks that rely on row numbers meaning something.
-NEED_ROWS = ("known_input", "unit_pursuit", "linkage", "collusion", "stolen_key")
+NEED_ROWS = (
+    "known_input", "unit_pursuit", "linkage", "pattern_linkage", "collusion", "stolen_key",
+)  # fmt: skip
 
 
 Wanted = str | tuple[str | Attack, ...]
@@ -158,6 +166,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "it needs a public matrix, which only the multiparty method has"
     if name in ("spectral", "posterior") and not same_width:
         return "it filters noise that was added to the columns, and here their number differs"
+    if name == "row_factor" and not same_width:
+        return "a number for each row leaves the table's columns, and here their number differs"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
     shared = hasattr(scene.key, "undo") and not scene.key.draws_noise  # a pad is nobody else's
@@ -300,6 +310,33 @@ def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(attack, known | scene.public_table(), d)
 
 
+def _codes(scene: Scene, seed: int) -> Iterator[Step]:
+    """Of the whole file: how often a code occurs in a part of it tells less."""
+    d, known = scene.table.shape[1], scene.common(others=False, whole=True) | scene.statistics
+    attack = CodesAttack(random_state=seed)
+    yield Step(attack, known | scene.sample(), d, whole=True)
+    n = min(few_pairs(d), scene.cast.most_pairs)
+    if n:
+        with_pairs = known | scene.sample() | scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(attack, with_pairs, d, n, n, uses_rows=True, whole=True)
+    yield Step(attack, known | scene.public_table(), d, whole=True)
+
+
+def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
+    d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
+    for more in (Knowledge(), scene.sample(), scene.public_table()):
+        yield Step(RowFactorAttack(), known | more, d)
+
+
+def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    known = scene.common(others=False, whole=True) | scene.public_table()
+    if n:
+        known |= scene.cast.pairs(scene.table, n, whole=True)
+    attack = PatternLinkageAttack(random_state=seed)
+    yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
+
+
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     tables = (np.asarray(scene.table[scene.cast.sample]),)
@@ -334,6 +371,9 @@ _STEPS = {
     "linkage": _linkage,
     "distance": _distance,
     "matched_columns": _matched_columns,
+    "codes": _codes,
+    "row_factor": _row_factor,
+    "pattern_linkage": _pattern_linkage,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }

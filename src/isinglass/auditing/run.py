@@ -16,6 +16,7 @@ import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.auditing.again import named
 from isinglass.auditing.attackers import (
     INSIDER,
@@ -346,15 +347,20 @@ def _table_kept(
 
 def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
     """How well records of the public table, and of the sample, are linked to released rows."""
-    linked = recognized = None
+    linked = recognized = patterns = None
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
+        if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
+            patterns = linkage(scene, attack.kept)
+            continue
         if not isinstance(attack, KeepingLinkage) or attack.kept is None:
             continue
         if attacker == INSIDER and outcome.step.few:
             linked = linkage(scene, attack.kept)
         elif attacker != KEY_HOLDER:
             recognized = recognition(scene, attack.kept)
+    if patterns is not None and (linked is None or patterns.average < linked.average):
+        linked = patterns
     return linked, recognized
 
 

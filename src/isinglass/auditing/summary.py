@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.auditing.fresh import fresh_copy, shuffled_columns
+from isinglass.auditing.fresh import fresh_copy, share_of_copies, shuffled_columns
 from isinglass.auditing.result import (
     MUCH,
     AttackResult,
@@ -158,7 +158,8 @@ def _copied(
     """The share, where column j of the table is taken for released column `columns[j]`.
 
     What rows of shuffled columns would hit, as those of a table of codes do, is chance; so is
-    what fresh rows would hit whose columns go together as those released do.
+    what fresh rows would hit whose columns go together as those released do, and what a further
+    record would, where records are often alike.
     """
     mine = [j for j, c in enumerate(columns) if c is not None]
     if not mine:
@@ -183,7 +184,7 @@ def _copied(
     found, *by_chance = (
         float(np.isin(m.view(whole).ravel(), there).mean()) for m in (rows, *blind)
     )
-    return float(over_baseline(found, max(by_chance)))
+    return float(over_baseline(found, max(*by_chance, share_of_copies(records))))
 
 
 def _same_values(table: Array, released: Array) -> list[int | None]:

@@ -20,6 +20,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
+from isinglass.auditing.fresh import shuffled_columns
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.score import (
     Score,
@@ -169,9 +170,13 @@ def _scored_by_nearest(
     given[cast.sample] = given[cast.attacked[: step.n_known]] = True
     table = np.asarray(scene.table, dtype=np.float64)[:, yard.varies]
     beside = None if held_out is None else held_out[:, yard.varies]
+    by_chance = None
+    if getattr(step.attack, "fits_rows", False):
+        mixed = shuffled_columns(scene.seen(), rng)
+        by_chance = _guess(step, mixed, (len(mixed), scene.table.shape[1]))[:, yard.varies]
     return score_unaligned(
         guess, table, yard, blind, chosen=chosen & ~given, outlier=outlier & ~given,
-        given=given, rng=rng, held_out=beside,
+        given=given, rng=rng, held_out=beside, by_chance=by_chance,
     )  # fmt: skip
 
 

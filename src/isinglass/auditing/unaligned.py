@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.auditing.fresh import fresh_copy, shuffled_columns
+from isinglass.auditing.fresh import fresh_copy, share_of_copies, shuffled_columns
 from isinglass.auditing.score import (
     Score,
     Yardstick,
@@ -58,8 +58,9 @@ def score_unaligned(
 
     Whatever looks like the population comes near to every record, and only what comes nearer
     tells something. So the baseline is the best of several: constants, the nearest record that is
-    another one, the nearest of records, and of guesses, whose columns were shuffled one by one,
-    and the nearest of fresh draws whose columns hold the same values and go together alike.
+    another one (as it is, and shrunk to fit), the nearest of records, and of guesses, whose
+    columns were shuffled one by one, and the nearest of fresh draws whose columns hold the same
+    values and go together alike.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def score_unaligned(
     chosen, outlier, given : marks of the records to score, of the true outliers, and of the
         records that the attacker was given, which do not count
     by_chance : the guess of the same attack from a release whose columns were shuffled, for
-        attacks that fit a number to each row
+        attacks that fit a number to each row; then only what is shown counts
     """
     shuffled = shuffled_columns(table, rng)
     blinds = [shuffled_columns(guess, rng), fresh_copy(guess, rng)]
@@ -91,15 +92,18 @@ def score_unaligned(
         "scored_by": "nearest record",
     }  # fmt: skip
     score, *chance = (score_rows(g, r, yard, blind, **about) for g, r in values.pairs)
+    chance.append(score_rows(*_fitted(*values.pairs[1]), yard, blind, **about))
     for other in chance:
         score = above_chance(score, other)
     nearer = shown.ratios(counted if shown is values else chosen[shown.behind])
     fresh = _fresh(table, len(guess), yard.span, rng)
-    share, baseline = _shown(nearer, fresh, table.shape[1])
+    share, baseline = _shown(nearer, fresh, table, fitted=by_chance is not None)
     score = replace(score, shown=share, shown_baseline=baseline, **_outliers(score))
     flat = values.pairs[0][1].std(axis=0) < 1e-9 * yard.span  # all guesses show one record
     score = replace(score, r2=np.where(flat, 0.0, score.r2))
     score = _above_luck(score)
+    if by_chance is not None:
+        score = above_chance(score, score)  # values were brought near by the fit
     if score.gain() < SOME_GAIN:
         # Of many columns one comes out well by chance: each guess, or record, chose the other.
         score = above_chance(score, score)
@@ -168,6 +172,17 @@ class _Sides:
         return _Pairs(behind, pairs, self.table, self.span)
 
 
+def _fitted(others: Array, records: Array) -> tuple[Array, Array]:
+    """Other records on the line, column by column, that brings them nearest to these records.
+
+    An attack that shrinks what it shows towards the middle is nearer to everybody.
+    """
+    x, z = records - records.mean(axis=0), others - others.mean(axis=0)
+    square = np.square(z).sum(axis=0)
+    slope = (x * z).sum(axis=0) / np.where(square > 0, square, np.inf)
+    return records.mean(axis=0) + z * slope, records
+
+
 def _above_luck(score: Score) -> Score:
     """Baselines raised by two standard errors: they were seen on as few records as the rest.
 
@@ -194,14 +209,19 @@ def _outliers(score: Score) -> dict[str, Any]:
     return {"outliers_baseline": max(blind, score.outliers)}
 
 
-def _shown(nearer: list[Array], fresh: Array, n_columns: int) -> tuple[float, float]:
-    """Share of records shown, and what chance gives, by the factor that tells them apart best."""
-    found = []
-    for factor in NEARER:
+def _shown(nearer: list[Array], fresh: Array, table: Array, *, fitted: bool) -> tuple[float, float]:
+    """Share of records shown, and what chance gives, by the factor that tells them apart best.
+
+    A number fitted to each row brings it nearer in one direction of all, so that only the
+    smallest factor counts, and that direction does not.
+    """
+    found, n_columns, copies = [], table.shape[1], share_of_copies(table)
+    for factor in NEARER[:1] if fitted else NEARER:
         shares = [float((ratio < factor**2).mean()) for ratio in nearer]
         # What a further record of the population would show is itself seen on a few.
         further = wilson(float((fresh < factor**2).mean()), len(fresh))[1]
-        found.append((shares[0], max(factor**n_columns, further, *shares[1:])))
+        least = factor ** (n_columns - fitted)
+        found.append((shares[0], max(least, further, copies, *shares[1:])))
     return max(found, key=lambda pair: float(over_baseline(*pair)))
 
 

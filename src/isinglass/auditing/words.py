@@ -40,7 +40,6 @@ STORIES = {
     "collusion": "is the server together with some participants",
     "row_order": "smooths the release along its rows, or interpolates between known ones",
     "kept_columns": "predicts values from the columns that left unchanged",
-    "unit_pursuit": "finds the hidden units of a distortion one by one",
     "matched_columns": "matches columns and rows of a file that nobody explained",
     "stolen_key": "inverts the release with the owner's key",
 }
