@@ -48,7 +48,7 @@ def group_members(released: Array, records: Array, rng: np.random.Generator) -> 
             first = _nearby(means, left[:50], P, int(size), rng)
             if first:
                 found |= first | _nearby(means, left[50:], P, int(size), rng)
-    return {row: found[g] for row, g in enumerate(where.reshape(-1)) if g in found}
+    return {row: found[g] for row, g in enumerate(where.reshape(-1).tolist()) if g in found}
 
 
 def _keys(P: Array) -> Iterator[Array]:

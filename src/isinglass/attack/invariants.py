@@ -40,11 +40,15 @@ def invariants(released: Array, records: Array) -> Iterator[tuple[str, Array, Ar
     low = records.min(axis=0)
     span = np.where(np.ptp(records, axis=0) > 0, np.ptp(records, axis=0), 1.0)
     yield "direction of deviations", direction(released), direction((records - center) / unit)
-    yield "direction from the mean", *(direction(m / unit) for m in (released, records - center))
+    yield (
+        "direction from the mean",
+        direction(released / unit),
+        direction((records - center) / unit),
+    )
     yield "direction of ranges", direction(released), direction((records - low) / span)
-    logs = [_log_ratios(m / unit) for m in (released, records)]
+    ours, theirs = (_log_ratios(m / unit) for m in (released, records))
     # Other units of a column only shift its logarithms.
-    yield "ratios of values", *(m - np.median(m, axis=0) for m in logs)
+    yield "ratios of values", ours - np.median(ours, axis=0), theirs - np.median(theirs, axis=0)
 
 
 def direction(rows: Array) -> Array:

@@ -38,11 +38,11 @@ class ColorFit:
 
     @property
     def n_released(self) -> int:
-        return self.released.shape[1]
+        return int(self.released.shape[1])
 
     @property
     def n_public(self) -> int:
-        return self.records.shape[1]
+        return int(self.records.shape[1])
 
     def block(self, rows: slice) -> Array:
         same = np.zeros((len(range(self.n_released)[rows]), self.n_public))

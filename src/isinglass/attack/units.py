@@ -218,7 +218,8 @@ class _Search:
             return points[:0]
         surest = np.where(able, rest / np.maximum(size, 1e-300) ** 2, np.inf).argmin()
         able &= rest <= _ALIKE * max(float(rest[surest]), _ROUNDING)
-        basis, kept = np.empty((len(self.inputs), 0)), []
+        basis = np.empty((len(self.inputs), 0))
+        kept: list[Any] = []
         for i in np.argsort(rest):
             if not able[i] or len(kept) == self.most:
                 continue

@@ -116,11 +116,18 @@ def _result(
         low=max(values[1], shown if shown > values[0] else 0.0),
         high=high,
         r2=max((r.r2_positive for r in done), default=None),
-        linked=max((link.linked for link in links), default=None),
+        linked=_linked(done, links),
         membership=max((m.area for m in told), default=None),
         strongest=None if best is None else best.name,
         knowledge=None if best is None else best.knowledge,
     )
+
+
+def _linked(done: list[AttackResult], links: list[Linkage]) -> float | None:
+    """Share of records picked out: by their fit, or because every value of them is known."""
+    whole = max((r.exact for r in done), default=0.0)
+    shares = [link.linked for link in links] + ([whole] if whole > 0 else [])
+    return max(shares, default=None)
 
 
 def verdict_of(done: Sequence[AttackResult], shown: float) -> str:

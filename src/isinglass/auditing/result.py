@@ -75,6 +75,7 @@ class AttackResult:
     n_pairs: int | None = None
     n_records: int = 0
     scored_by: str = "row"  # or "nearest record", where rows do not correspond
+    exact: float = 0.0  # share of records of which every value was guessed, to the last digits
     seconds: float = 0.0
     #: The attacker holds the owner's key: shown apart, and no part of the verdict.
     with_key: bool = False

@@ -57,6 +57,7 @@ class Score:
     #: than any other record does. Then it can be nobody else.
     shown: float = 0.0
     shown_baseline: float = 0.0
+    exact: float = 0.0  # share of records of which every value was guessed, to the last digits
 
     def gains(self) -> Array:
         """Per column, the largest of the three readings as a share of what the baseline leaves."""
@@ -176,7 +177,17 @@ def score_rows(
         outliers_baseline=float(dark["within"][outlier].mean()) if outlier.any() else None,
         rest=float(hits["within"][rest].mean()) if rest.any() else None,
         scored_by=scored_by,
+        exact=_exact_share(difference, truth[chosen], yard),
     )
+
+
+def _exact_share(difference: Array, truth: Array, yard: Yardstick) -> float:
+    """Share of records guessed whole; none where naming the commonest record would do as well."""
+    exact = float((np.abs(difference) <= 1e-6 * yard.deviation).all(axis=1).mean())
+    if not exact:
+        return 0.0
+    commonest = int(np.unique(truth, axis=0, return_counts=True)[1].max()) / len(truth)
+    return exact if exact > 2 * commonest else 0.0
 
 
 def _hits_blindly(

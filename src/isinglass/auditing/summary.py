@@ -105,6 +105,7 @@ def _result(
         worst_gain=float(gains.max()),
         n_records=score.n_records,
         scored_by=score.scored_by,
+        exact=score.exact if score.scored_by == "row" else 0.0,
     )
 
 
