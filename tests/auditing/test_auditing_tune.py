@@ -333,8 +333,9 @@ def test_known_anomalies_are_measured_and_may_be_demanded():
     assert "has an area of 1.00 under the curve" in strict.sentence
 
 
-def test_the_same_results_in_several_processes(narrow):
-    table = np.vstack([narrow, narrow + 1, narrow - 1])  # enough rows for processes of their own
+def test_the_same_results_in_several_processes(narrow, monkeypatch):
+    monkeypatch.setattr(searching, "_WORTH_PROCESSES", 100)
+    table = narrow[:300]
     given = {"attacks": ["naive"], "random_state": 2}
     one, two = (ig.tune(table, ["linear"], n_jobs=n, **given) for n in (1, 2))
     assert one == two

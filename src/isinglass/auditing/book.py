@@ -114,8 +114,8 @@ def _measurement(facts: dict[str, Any]) -> Measurement:
     for area in (found.auc_table, found.auc_release):
         if area is not None:
             _share(area, "auc")
-    everyone: list[Measurement | AttackerGain] = [found, *attackers]
-    for one in everyone:
+    told: tuple[Measurement | AttackerGain, ...] = (found, *attackers)
+    for one in told:
         stated.word(one.strongest, "strongest")
         for name in ("gain", "gain_low", "gain_high"):
             _share(getattr(one, name), name)

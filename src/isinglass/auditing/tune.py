@@ -57,7 +57,7 @@ THOROUGH = (Round(1_000, 1, 1 / 2), Round(3_000, 1, 1 / 2), Round(10_000, 3))
 #: the release they must show in the part.
 _RUN = 20
 #: A table of fewer rows is searched before further processes have begun.
-_WORTH_PROCESSES = 2_000
+_WORTH_PROCESSES = 6_000
 
 
 def tune(
@@ -160,7 +160,7 @@ def tune(
             book.keep(task, found)
             done += 1
             progress("trying settings", min(done, total - 1), total)
-        return [kept for task in tasks if (kept := book.find(task)) is not None]
+        return [book.entries[task.name] for task in tasks]
 
     def look(tried: list[Candidate], number: int) -> list[Point]:
         a_round = rounds[number]
