@@ -177,6 +177,14 @@ def test_others_that_are_in_the_table_do_not_count(elsewhere):
         audit_model(elsewhere, TABLE, TABLE, random_state=0)
 
 
+def test_repeated_records_do_not_make_random_others_unlike(elsewhere):
+    few = records(12, 7)  # in the middle, and many times over
+    drawn = np.vstack([records(200, 8), 0.3 * few[np.random.default_rng(0).integers(12, size=200)]])
+    drawn = np.random.default_rng(1).permutation(drawn)
+    report = audit_model(elsewhere, drawn[:200], drawn[200:], n_shadows=4, random_state=0)
+    assert report.findings.settings["models_made_alike"] is False
+
+
 def test_a_table_of_other_columns_is_refused(elsewhere, files):
     with pytest.raises(AuditError, match="16 columns"):
         audit_model(elsewhere, TABLE[:, :5])

@@ -160,7 +160,11 @@ class _Teller:
     def itself(self, outside: Array) -> _Measured | None:
         """Attack the model; None where the others are not like the table's records."""
         pool = np.vstack([self.members, outside])
+        # Others that are in the table were left out; so its own repeated records must be.
+        alone = np.concatenate([_occurs_once(self.members), np.ones(len(outside), dtype=bool)])
         compared = self._compared(pool)
+        if alone[: len(self.members)].sum() >= FEWEST:
+            compared = compared[alone[compared]]
         of_table = compared < len(self.members)
         found = _Measured(far_records(pool[compared], self.rng), alike=False)
         found.assumptions.append(
@@ -257,12 +261,21 @@ def _some(shown: Array, what: str, notes: list[str], rng: np.random.Generator) -
 
 def _without_members(members: Array, others: Array, notes: list[str]) -> Array:
     """The others that are no records of the table."""
-    whole = np.dtype((np.void, members.dtype.itemsize * members.shape[1]))
-    mine, theirs = (np.ascontiguousarray(m + 0).view(whole).ravel() for m in (members, others))
-    same = np.isin(theirs, mine)
+    same = np.isin(_as_items(others), _as_items(members))
     if same.any():
         notes.append(f"{int(same.sum()):,} of the others are in the table and were left out.")
     return np.asarray(others[~same])
+
+
+def _occurs_once(records: Array) -> Flags:
+    _, places, counts = np.unique(_as_items(records), return_inverse=True, return_counts=True)
+    return np.asarray(counts[places] == 1)
+
+
+def _as_items(records: Array) -> Array:
+    """Each record as one item that can be compared; adding 0 makes one zero of both."""
+    rows = np.ascontiguousarray(records + 0)
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
 
 
 def _worse_than_constant(model: ExportedAutoencoder, members: Array) -> bool:
