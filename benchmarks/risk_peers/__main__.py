@@ -31,7 +31,7 @@ def ours(pair: Pair, folder: Path) -> dict[str, Any]:
         said = audit(pair.make(folder), "insider")
     except RefusedError as error:
         return {"refused": str(error)}
-    return {name: said[name] for name in ("rows", "columns", "verdict", "risks", "attacks")}
+    return {name: said[name] for name in ("rows", "columns", "verdict", "risks")}
 
 
 def run_peer(peer: str, folder: Path) -> None:

@@ -30,6 +30,7 @@ def page(results: dict[str, Any]) -> str:
     """The page as Markdown."""
     versions = {p: e[p]["version"] for e in results.values() for p in NAMES if p in e}
     less = behind(results)
+    with_alc = sum(bool(e.get("alc", {}).get("inference")) for e in results.values())
     lines = [
         "# Our risks beside those of other tools",
         "",
@@ -39,7 +40,8 @@ def page(results: dict[str, Any]) -> str:
         "",
         HOW,
         "",
-        f"Pairs: {len(results)}. Figures of ours below a peer's interval: **{len(less)}**.",
+        f"Pairs: {len(results)}, all with Anonymeter, {with_alc} with the loss coefficient (minutes"
+        f" a pair). Figures of ours below a peer's interval: **{len(less)}**.",
         "",
     ]
     for pair, risk, peer, own, theirs in less:
@@ -58,7 +60,9 @@ def page(results: dict[str, Any]) -> str:
             for peer in peers:
                 theirs = entry.get(peer, {}).get(risk)
                 below = theirs is not None and (own or 0.0) < theirs["low"]
-                cells.append(_peer(theirs) + (" **more**" if below else ""))
+                none = "none" if peer in entry else "not run"
+                shown = none if theirs is None else _peer(theirs)
+                cells.append(shown + (" **more**" if below else ""))
                 cells.append("" if theirs is None else theirs["what"])
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
@@ -70,9 +74,7 @@ def _own(entry: dict[str, Any], risk: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _peer(theirs: dict[str, Any] | None) -> str:
-    if theirs is None:
-        return "–"
+def _peer(theirs: dict[str, Any]) -> str:
     return f"{theirs['value']:.2f} ({theirs['low']:.2f} to {theirs['high']:.2f})"
 
 
@@ -98,6 +100,7 @@ release whose columns have other names, or mix them, is given to them under the 
   control; the largest of four columns. Its evaluator divides by the guess with its sign, so that
   any negative guess counts as right; columns were moved above 0 first. The loss coefficient is that
   of the best row match, all columns but one known, against the best model of the same column from
-  other records; of one column in the middle. It can be below 0, and is then shown as it is.
+  other records; of one column in the middle. It can be below 0, and is then shown as it is;
+  "none" where the package found no records to begin with.
 
 A figure of ours is behind where it is below the lower limit of a peer's interval."""
