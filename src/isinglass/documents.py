@@ -46,7 +46,7 @@ def read_json(text: str | bytes, *, as_pairs: bool = False, infinite: bool = Fal
     except json.JSONDecodeError as error:
         raise BrokenDocumentError(f"it is not JSON: line {error.lineno}") from None
     except UnicodeDecodeError:
-        raise BrokenDocumentError("it is not UTF-8 text") from None
+        raise BrokenDocumentError("it is not JSON, which is UTF-8 text") from None
     except RecursionError:
         raise DocumentError(_TOO_DEEP) from None
     _refuse_deep(found)

@@ -148,7 +148,10 @@ def read_facts(path: str | Path) -> Facts:
     if METADATA_KEY not in metadata:
         raise NotOurReleaseError(f"{path} is a Parquet file, but not a release made by isinglass")
     try:
-        return Facts.from_json(stated.section(read_json(metadata[METADATA_KEY]), "its metadata"))
+        said = read_json(metadata[METADATA_KEY])
+        if not isinstance(said, dict):  # whoever wrote that, it was not isinglass
+            raise NotOurReleaseError(f"{path} says things about itself that cannot be read here")
+        return Facts.from_json(said)
     except ValueError as error:
         raise ReleaseError(
             f"{path} says things about itself that cannot be read here: {error}"

@@ -17,7 +17,7 @@ MOST = {
     "layers": 64,
     "n_components": 100_000,
     "n_draws": 2_000,
-    "n_hidden": 16_384,
+    "n_hidden": 100_000,
     "n_iter": 10_000,
 }
 #: No other number is larger: its powers would overflow.

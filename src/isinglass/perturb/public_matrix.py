@@ -55,10 +55,10 @@ class PublicMatrix:
             )
         if not isinstance(self.study, str) or len(self.study) > _LONGEST:
             raise ValueError(f"study must be a string of at most {_LONGEST} characters")
-        if not isinstance(self.seed, str) or not 0 < len(self.seed) <= _LONGEST:
-            raise ValueError(f"seed must be a string of at most {_LONGEST} characters")
-        if not _is_hex(self.seed):
+        if not isinstance(self.seed, str) or not self.seed or not _is_hex(self.seed):
             raise ValueError("seed must be a string of whole bytes in lower-case hexadecimal")
+        if len(self.seed) > _LONGEST:
+            raise ValueError(f"seed must be a string of at most {_LONGEST} characters")
 
     @property
     def matrix(self) -> NDArray[np.float64]:
