@@ -101,7 +101,8 @@ def score_unaligned(
     score = replace(score, shown=share, shown_baseline=baseline, **_outliers(score))
     flat = values.pairs[0][1].std(axis=0) < 1e-9 * yard.span  # all guesses show one record
     score = replace(score, r2=np.where(flat, 0.0, score.r2))
-    score = _above_luck(score)
+    luckiest = max(chance, key=lambda s: float(s.r2.mean()))
+    score = _above_luck(score, luckiest.r2_error)
     if by_chance is not None:
         score = above_chance(score, score)  # values were brought near by the fit
     if score.gain() < SOME_GAIN:
@@ -183,11 +184,13 @@ def _fitted(others: Array, records: Array) -> tuple[Array, Array]:
     return records.mean(axis=0) + z * slope, records
 
 
-def _above_luck(score: Score) -> Score:
+def _above_luck(score: Score, error: float) -> Score:
     """Baselines raised by two standard errors: they were seen on as few records as the rest.
 
     A hundredth more of a value is much where the nearest other record comes as near as that.
+    `error` is the standard error of the best blind guess's explained variance.
     """
+    both = float(np.hypot(score.r2_error, error))
 
     def raised(share: Array) -> Array:
         error = np.sqrt(share * (1 - share) / score.n_records)
@@ -197,7 +200,7 @@ def _above_luck(score: Score) -> Score:
         score,
         baseline=raised(score.baseline),
         near_baseline=raised(score.near_baseline),
-        r2_baseline=np.minimum(score.r2_baseline + 2 * score.r2_error, 1.0),
+        r2_baseline=np.minimum(score.r2_baseline + 2 * both, 1.0),
     )
 
 
