@@ -22,6 +22,7 @@ _COMPARED = 1_000
 _ERRORS = 2.6
 #: The share of records, farthest from all others, that is looked at apart.
 _FAR = 0.1
+_FEWEST_FAR = 10
 
 
 def membership(
@@ -53,8 +54,9 @@ def membership(
             continue
         seen = {name: s for name, s in scores.items() if linked == (name == "linked")}
         ways.append((attacker, facts.describe(), seen))
+    far = _far(records)
     return tuple(
-        _result(name, attacker, knowledge, scores, is_member)
+        _result(name, attacker, knowledge, scores, is_member, far)
         for attacker, knowledge, found in ways
         for name, scores in found.items()
     )
@@ -65,10 +67,18 @@ def _pairs(scene: Scene, n: int) -> KnownPairs:
 
 
 def _result(
-    name: str, attacker: str, knowledge: str, scores: Array, is_member: NDArray[np.bool_]
+    name: str,
+    attacker: str,
+    knowledge: str,
+    scores: Array,
+    is_member: NDArray[np.bool_],
+    far: NDArray[np.bool_],
 ) -> MembershipResult:
     area, error = area_under_curve(scores[is_member], scores[~is_member])
     others = np.sort(scores[~is_member])
+    apart = None
+    if min(int((far & is_member).sum()), int((far & ~is_member).sum())) >= _FEWEST_FAR:
+        apart, _ = area_under_curve(scores[far & is_member], scores[far & ~is_member])
     return MembershipResult(
         name=name,
         knowledge=f"{knowledge}, and the record in question",
@@ -76,11 +86,20 @@ def _result(
         area=area,
         low=max(0.0, area - _ERRORS * error),
         high=min(1.0, area + _ERRORS * error),
+        outliers_area=apart,
         recognized_1pct=_recognized(scores[is_member], others, 0.01),
         recognized_01pct=_recognized(scores[is_member], others, 0.001),
         n_members=int(is_member.sum()),
         n_others=int((~is_member).sum()),
     )
+
+
+def _far(records: Array) -> NDArray[np.bool_]:
+    """The tenth of the records that lies farthest out, in deviations from the median."""
+    spread = records.std(axis=0)
+    away = np.abs(records - np.median(records, axis=0)) / np.where(spread > 0, spread, 1.0)
+    distance = np.square(away).sum(axis=1)
+    return np.asarray(distance > np.quantile(distance, 1 - _FAR))
 
 
 def area_under_curve(members: Array, others: Array) -> tuple[float, float]:

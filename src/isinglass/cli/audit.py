@@ -226,7 +226,7 @@ def _show(report: Report) -> None:
     _show_attackers(found)
     done = words.order(found.attacks)
     public = PublicParameters(found.method).describe()
-    if done and all(public in a.knowledge for a in done):
+    if any(public in a.knowledge for a in done):
         show.echo(f"every attacker knows {public}")
     if done:
         _show_attacks(done, public)
