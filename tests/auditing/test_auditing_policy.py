@@ -322,3 +322,14 @@ def test_the_strict_policy_refuses_whatever_the_verdict_calls_recovered():
         )  # fmt: skip
         unmet = " ".join(p.demand for p in report.findings.policy if not p.met)
         assert "single column" in unmet or "unchanged" in unmet
+
+
+def test_the_gate_and_the_verdict_go_by_one_number():
+    """Links, members and copies count for a limit on gains, whatever the attacks got."""
+    calm = attack(high=0.2, gain_high=0.0, attacker="outsider")
+    told = AttackerResult("insider", "", "recovered", 1.0, 1.0, 1.0, membership=1.0)
+    found = replace(findings(calm), attackers=(told,))
+    assert failing(Policy(maximum_gain=0.2), findings(calm)) == []
+    assert failing(Policy(maximum_gain=0.2), found) == [
+        "an insider gains at most 0.2 over a blind guess: 1.000 at the upper limit"
+    ]

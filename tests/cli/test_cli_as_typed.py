@@ -48,6 +48,7 @@ LINES = [
     ("ledger verify", "ledger verify {w}.db", 0),
     ("ledger backup", "ledger backup {w}.db {w}.copy.db", 0),
     ("ledger amend", "ledger amend {w}.db --budget 2 --reason more", 0),
+    ("ledger admit", "ledger admit {w}.db ann --budget 0.1 --reason asked", 0),
     ("reproduce", "reproduce", 0),
     ("doctor", "doctor", 0),
     ("demo", "demo", 0),
@@ -70,7 +71,7 @@ def examples():
     """The lines that the commands' own help shows."""
     for name, command in commands():
         for shown in re.findall(
-            r"Example:\s+(isinglass .*?)(?:\n\n|$)", command.help or "", re.DOTALL
+            r"Examples?:\s+(isinglass .*?)(?:\n\n|$)", command.help or "", re.DOTALL
         ):
             yield name, " ".join(shown.split())
 

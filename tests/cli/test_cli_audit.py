@@ -254,7 +254,6 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder):
         ([*two, "--also", "r.parquet"], ["counts once", "--also"]),
         ([*two, "--key", "b.toml"], ["b.toml is not an isinglass key file"]),
         ([*two, "--missing", "guess"], ["missing must be one of"]),
-        (["audit", "t.parquet", "p.csv"], ["200 rows", "p.csv has 2", "--id"]),
         (["audit", "absent.csv", "r.parquet"], ["No such file"]),
         (["audit", "t.parquet", "absent.parquet"], ["No such file"]),
     ):

@@ -176,7 +176,7 @@ def test_the_groups_of_a_wide_table_stay_as_small_as_the_table():
 def privacy(table, k, seed):
     """New record minus nearest original, deviation per column in shares of the range."""
     low, span = table.min(axis=0), np.ptp(table, axis=0)
-    released = (Condensation(k, random_state=seed).fit_transform(table) - low) / span
+    released = (Condensation(k, fill=False, random_state=seed).fit_transform(table) - low) / span
     scaled = (table - low) / span
     gap = released - scaled[cKDTree(scaled).query(released)[1]]
     found = gap.std(axis=0, ddof=1)

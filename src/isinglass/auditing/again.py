@@ -28,7 +28,8 @@ NAMED = {
     "policy": "the demands",
 }
 _NUMBERS = (
-    "n_trials", "most_pairs", "rows_correspond", "order_known", "order_shows", "random_state",
+    "n_trials", "most_pairs", "rows_correspond", "order_known", "order_shows", "id_released",
+    "random_state",
 )  # fmt: skip
 
 
@@ -68,6 +69,8 @@ def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
     for name in ("order_known", "order_shows"):
         if values.get(name):
             del values[name]  # as it is where nothing is said
+    if not values.get("id_released"):
+        values.pop("id_released", None)
     if public:
         values.pop("random_state", None)
     arguments = [f"{name}={name}" for name in names] + [f"{n}={v!r}" for n, v in values.items()]

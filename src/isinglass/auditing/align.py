@@ -148,6 +148,24 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
     return KeptColumn(codes[: len(mine)], codes[len(mine) :], is_category=True)
 
 
+def flattened(column: pa.ChunkedArray) -> Array | None:
+    """Any column as numbers, one or several a row; None where nobody can read it.
+
+    Lists of as many numbers in every row are columns of their own; text is codes.
+    """
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        try:
+            values = np.array(column.to_pylist(), dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        return values if values.ndim == 2 and np.isfinite(values).all() else None
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return None
+    read = as_kept(column, column)
+    return None if read is None else read.released[:, np.newaxis]
+
+
 def _as_numbers(column: pa.ChunkedArray) -> Array | None:
     """Numbers, times, or numbers written as text; None for any other text."""
     kind = column.type

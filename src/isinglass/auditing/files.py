@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing import align
-from isinglass.auditing.align import KeptColumn, Loaded, Rows
+from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -105,7 +105,9 @@ def audit_files(
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     # The table's own values of what was kept: what a public table would be joined by.
-    apart = [n for n in _kept_names(facts) if n in opened.schema.names and n not in beside]
+    kept_there = _kept_names(facts, released)
+    apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
+    apart = [n for n in apart if facts is not None or not is_numeric(opened.schema.field(n).type)]
     columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
     columns = replace(columns, kept=(*columns.kept, *apart))
     categories = None if key is None or key.categories is None else dict(key.categories)
@@ -128,7 +130,7 @@ def audit_files(
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
-    kept = _kept(theirs, mine, kept_names, notes)
+    kept, beyond = _kept(theirs, mine, kept_names, notes)
     aligned = correspond is not False and ordered
     others, other_parameters = [], []
     for path in other_releases:
@@ -140,7 +142,8 @@ def audit_files(
         others.append(loaded.X)
         same = said is not None and made_from_these(said, source.names)
         other_parameters.append(public_parameters(said, source.names) if same else None)
-        kept |= _kept(loaded, mine, [n for n in unchanged if n not in kept], notes)
+        more, further = _kept(loaded, mine, [n for n in unchanged if n not in kept], notes)
+        kept, beyond = kept | more, [*beyond, *further]
     if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(facts, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -164,11 +167,12 @@ def audit_files(
             np.array([k.is_category for k in kept.values()]),
         ),
         table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
-        other_releases=tuple(others),
-        other_parameters=tuple(other_parameters),
+        other_releases=(*others, *([np.column_stack(beyond)] if beyond else [])),
+        other_parameters=(*other_parameters, *([None] if beyond else [])),
         rows_correspond=correspond,
         order_known=ordered,
         order_shows=facts is None or facts.order != "keyed",
+        id_released=id_column is not None,
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,
@@ -222,6 +226,8 @@ def _load_release(
         numeric = list(facts.columns)
         if lost := [n for n in (*facts.columns, *kept) if n not in schema.names]:
             raise AuditError(f"{release.name} lacks columns that it says it has: {listed(lost)}")
+        # A column that the file does not speak of has left all the same.
+        kept += tuple(n for n in schema.names if n not in (*numeric, *kept, id_column))
     else:
         apart = (id_column, label)
         ours = [n for n in schema.names if n not in apart]
@@ -271,34 +277,42 @@ def _aligned(
     return mine, theirs, everything, None if facts is None else True, True
 
 
-def _kept_names(facts: Facts | None) -> tuple[str, ...]:
-    return () if facts is None else facts.kept
+def _kept_names(facts: Facts | None, release: Table) -> tuple[str, ...]:
+    """Columns that may have left as they were: those that a release names, or any text."""
+    if facts is not None:
+        return facts.kept
+    schema = release.schema
+    return tuple(n for n in schema.names if not is_numeric(schema.field(n).type))
 
 
 def _kept(
     release: Loaded, table: Loaded, names: Sequence[str], notes: list[str]
-) -> dict[str, KeptColumn]:
-    """Kept columns as numbers; every attack gets them.
+) -> tuple[dict[str, KeptColumn], list[Array]]:
+    """Kept columns, by which rows are joined; then numbers of columns the table does not have.
 
-    The table's own column of the same name is what others know of it; a column that the table
-    does not have is known from the release alone.
+    The table's own column of the same name is what others know of it. What stands in a column
+    of another name is learned like any released number.
     """
     found: dict[str, KeptColumn] = {}
-    lost = []
+    beyond: list[Array] = []
     for name in names:
         released = release.beside.column(name)
-        own = table.beside.column(name) if name in table.beside.column_names else released
-        if own is released and len(release.X) != len(table.X):
-            notes.append(f"Column {name} is not in the table and was not used to join rows.")
-            continue
-        column = align.as_kept(released, own)
-        if column is None:
-            lost.append(name)
-        else:
-            found[name] = column
-    if lost:
-        notes.append(f"Kept columns that cannot be read as numbers were not used: {listed(lost)}.")
-    return found
+        if name in table.beside.column_names:
+            column = align.as_kept(released, table.beside.column(name))
+            if column is not None:
+                found[name] = column
+                continue
+        read = align.flattened(released)
+        if read is None:
+            raise AuditError(
+                f"{release.name}, column {name} holds values that an audit cannot look at, and "
+                "what was not looked at may say it all; turn them into numbers or text, or leave "
+                "them out of the release"
+            )
+        beyond.append(read)
+    if beyond:
+        notes.append("Columns that the table does not have were attacked with the others.")
+    return found, beyond
 
 
 def _other(

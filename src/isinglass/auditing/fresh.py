@@ -43,7 +43,9 @@ def _normal_scores(values: Array) -> Array:
 def share_of_copies(table: Array) -> float:
     """Share of records that stand in another row, too: a further record may well be one of them.
 
-    At most a half: where most records stand twice, somebody copied the table.
+    That is Good and Turing's estimate, taken at its upper limit; at most nine tenths, so that a
+    copy of a table whose records all stand twice is still a copy.
     """
     _, counts = np.unique(table, axis=0, return_counts=True)
-    return min(float(counts[counts > 1].sum() / len(table)), 0.5)
+    share = float(counts[counts > 1].sum() / len(table))
+    return min(share + 2.0 * float(np.sqrt(share * (1.0 - share) / len(table))), 0.9)

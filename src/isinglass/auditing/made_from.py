@@ -83,6 +83,8 @@ def table_columns(
     if key is not None and key.columns is not None:
         numeric, encoded = list(key.columns), list(key.one_hot)
     elif named is not None:
+        if facts is not None and not _keeps_columns(facts):
+            _refuse_fewer(table, named, {*out, *kept, *one_hot})
         numeric = [n for n in named if n in names and n not in one_hot]
         encoded = list(dict.fromkeys(n.rpartition("#")[0] or n for n in named if n not in names))
     else:
@@ -109,6 +111,27 @@ def table_columns(
         )
     _refuse_perturbed(beside, [*numeric, *encoded])
     return Columns(tuple(numeric), tuple(encoded), tuple(beside)), []
+
+
+def _keeps_columns(facts: Facts) -> bool:
+    kind = methods().get(facts.method)
+    return kind is not None and kind.keeps_columns
+
+
+def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
+    """What a file says of itself must not narrow what is looked for in it."""
+    encoded = {n.rpartition("#")[0] or n for n in named}
+    schema = table.schema
+    left = [
+        n for n in schema.names
+        if n not in apart and n not in encoded and n not in named
+        and is_numeric(schema.field(n).type)
+    ]  # fmt: skip
+    if left:
+        raise AuditError(
+            f"{table.name} has columns that the release does not say it was made from: "
+            f"{listed(left)}; name those that were not released with --drop"
+        )
 
 
 def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:

@@ -221,8 +221,16 @@ class Policy:
         return holds(self.attacker, attacker)
 
     def _attacker_lines(self, findings: Findings) -> Iterator[PolicyLine]:
-        """The most that a named attacker may get, by whatever attack."""
-        for name, limit in self.attackers.items():
+        """The most that a named attacker may get, by whatever attack.
+
+        Links, members and copies count here too, so that a verdict and the gate never disagree.
+        """
+        limits = dict(self.attackers)
+        if self.maximum_gain is not None and any(
+            a.name == self.attacker for a in findings.attackers
+        ):
+            limits.setdefault(self.attacker, max([self.maximum_gain, *self.maximum.values()]))
+        for name, limit in limits.items():
             found = next((a for a in findings.attackers if a.name == name), None)
             demand = f"{_article(name)} gains at most {limit:g} over a blind guess"
             missing = next((s for s in findings.skipped if _lacks(s, name)), None)

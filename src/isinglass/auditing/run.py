@@ -89,6 +89,7 @@ def audit(
     rows_correspond: bool | None = None,
     order_known: bool = True,
     order_shows: bool = True,
+    id_released: bool = False,
     policy: Policy | None = None,
     settings: dict[str, Any] | None = None,
     random_state: int | None = None,
@@ -148,6 +149,9 @@ def audit(
     order_shows : bool
         False where the file's rows were shuffled and are given here in the table's order: no
         attacker sees which rows were neighbors.
+    id_released : bool
+        True where the release carries a column that identifies every record: whoever knows it
+        from elsewhere needs no attack.
     policy : Policy, optional
         Demands the report then answers line by line.
     random_state : int, optional
@@ -268,7 +272,7 @@ def audit(
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
-    verbatim, unique = verbatim_share(X, Z, rng), unique_share(scene)
+    verbatim, unique = _verbatim(X, scene, rng), 1.0 if id_released else unique_share(scene)
     shown: dict[str, Any] = {
         "verbatim": verbatim, "recognition": recognized, "linkage": linked,
         "membership": members,
@@ -312,6 +316,7 @@ def audit(
             "rows_correspond": rows_correspond,
             "order_known": order_known,
             "order_shows": order_shows,
+            "id_released": id_released,
             "given": arguments,
             **(settings or {}),
         },
@@ -322,6 +327,11 @@ def audit(
     if policy is not None:
         findings = replace(findings, policy=policy.check(findings))
     return Report(findings)
+
+
+def _verbatim(table: Array, scene: Scene, rng: np.random.Generator) -> float:
+    """Share of released rows that are records, in the release or in what left beside it."""
+    return max(verbatim_share(table, released, rng) for released in (scene.released, *scene.others))
 
 
 def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:

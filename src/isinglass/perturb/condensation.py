@@ -43,8 +43,8 @@ class Condensation(Perturbation):
 
     Members of a group that are not more than the columns span a flat, and draws along it alone
     would lie in it exactly: whoever holds a record then sees for certain whether it was among
-    them. In such a group at least half of the variance goes equally into all columns that vary.
-    The published method has no such floor.
+    them. In such a group at least half of the variance goes equally into all columns that vary;
+    `fill=False` is the method as published.
 
     `fit_transform` is the method as published: every group emits as many new records as it has
     members, in a random order, so that a row of the release belongs to no row of the table.
@@ -68,6 +68,8 @@ class Condensation(Perturbation):
     ----------
     k : int, default=10
         Members of a group, at least 2; the table needs k records or more.
+    fill : bool, default=True
+        Whether draws of a group with no more members than columns leave its flat.
     random_state : int, Generator or None
         None draws the key from the operating system. Anything else is for experiments.
 
@@ -86,8 +88,11 @@ class Condensation(Perturbation):
 
     _table: Array  # only while `fit` runs
 
-    def __init__(self, k: int = 10, *, random_state: chance.RandomState = None) -> None:
+    def __init__(
+        self, k: int = 10, *, fill: bool = True, random_state: chance.RandomState = None
+    ) -> None:
         self.k = k
+        self.fill = fill
         self.random_state = random_state
 
     def key_bytes(self, n_columns: int) -> int:
@@ -130,7 +135,7 @@ class Condensation(Perturbation):
         span = facts.high - facts.low
         scaled = _to_units(self._table, facts.low, span)
         groups = group_records(scaled, k, rng)
-        means, axes, floor = _moments(scaled, groups)
+        means, axes, floor = _moments(scaled, groups, fill=bool(self.fill))
         return CondensationKey(
             stream=chance.stream_key(rng),
             order=chance.stream_key(rng),
@@ -214,7 +219,7 @@ def group_records(X: Array, k: int, rng: np.random.Generator) -> Labels:
     return labels
 
 
-def _moments(X: Array, groups: Labels) -> tuple[Array, Array, Array]:
+def _moments(X: Array, groups: Labels, *, fill: bool) -> tuple[Array, Array, Array]:
     """The groups' means, eigenvectors times sqrt(3 eigenvalue) padded with zeros, and floors."""
     sizes = np.bincount(groups)
     width = X.shape[1]
@@ -229,7 +234,7 @@ def _moments(X: Array, groups: Labels) -> tuple[Array, Array, Array]:
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
-        share = _evened_share(int(size), n_varying)
+        share = _evened_share(int(size), n_varying) if fill else 0.0
         for part in row_chunks(len(alike), size * width):
             chosen = alike[part]
             members = X[order[starts[chosen, np.newaxis] + np.arange(size)]]

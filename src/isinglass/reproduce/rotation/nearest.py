@@ -35,7 +35,12 @@ def nearest(table: Table, sizes: tuple[int, ...], draws: int, n_iter: int) -> Ne
     """Condense in groups of each size, and rotate by the search, so many times."""
     X, rng = table.X, table.chance(5)
     condensed = {
-        k: _mean([gap(X, Condensation(k, random_state=rng).fit_transform(X)) for _ in range(draws)])
+        k: _mean(
+            [
+                gap(X, Condensation(k, fill=False, random_state=rng).fit_transform(X))
+                for _ in range(draws)
+            ]
+        )
         for k in sizes
         if k <= len(X)
     }
