@@ -40,7 +40,7 @@ def page(results: dict[str, Any]) -> str:
         "",
         HOW,
         "",
-        f"Pairs: {len(results)}, all with Anonymeter, {with_alc} with the loss coefficient (minutes"
+        f"Pairs: {len(results)}, all with Anonymeter, {with_alc} with a loss coefficient (minutes"
         f" a pair). Figures of ours below a peer's interval: **{len(less)}**.",
         "",
     ]
@@ -101,6 +101,6 @@ release whose columns have other names, or mix them, is given to them under the 
   any negative guess counts as right; columns were moved above 0 first. The loss coefficient is that
   of the best row match, all columns but one known, against the best model of the same column from
   other records; of one column in the middle. It can be below 0, and is then shown as it is;
-  "none" where the package found no records to begin with.
+  "none" where the package ended without a figure for this column of a table this small.
 
 A figure of ours is behind where it is below the lower limit of a peer's interval."""
