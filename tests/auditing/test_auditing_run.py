@@ -201,7 +201,7 @@ def test_a_secret_order_protects_little_and_proves_nothing():
     assert found.verdict == RECOVERED
     assert found.detection.rate is None
     missing = {s.name for s in found.skipped if s.applicable}
-    assert missing == {"known_input", "linkage"}
+    assert missing == {"known_input", "linkage", "pattern_linkage"}
 
 
 def test_whoever_knows_the_rule_of_adaptive_noise_needs_no_key():

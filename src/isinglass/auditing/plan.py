@@ -295,7 +295,7 @@ def _codes(scene: Scene, seed: int) -> Iterator[Step]:
     attack = CodesAttack(random_state=seed)
     yield Step(attack, known | scene.sample(), d, whole=True)
     n = min(few_pairs(d), scene.cast.most_pairs)
-    if n:
+    if n and scene.rows_correspond is not False:
         with_pairs = known | scene.sample() | scene.cast.pairs(scene.table, n, whole=True)
         yield Step(attack, with_pairs, d, n, n, uses_rows=True, whole=True)
     yield Step(attack, known | scene.public_table(), d, whole=True)
