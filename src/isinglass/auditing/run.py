@@ -54,6 +54,7 @@ from isinglass.auditing.summary import (
 )
 from isinglass.auditing.trial import Outcome, attack_all
 from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.viewed import promising
 from isinglass.auditing.words import share
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError
@@ -225,8 +226,12 @@ def audit(
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
+    seen_as = promising(scene, chance.generator(seed)) if given is None else None
+
     def steps_for(scene: Scene, seed: int) -> Any:
-        return plan(scene, wanted, seed) if given is None else plan_given(scene, wanted, given)
+        if given is not None:
+            return plan_given(scene, wanted, given)
+        return plan(scene, wanted, seed, seen_as)
 
     steps, skipped = steps_for(scene, seed)
     n_drawn = 0
@@ -357,21 +362,22 @@ def _table_kept(
 
 def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
     """How well records of the public table, and of the sample, are linked to released rows."""
-    linked = recognized = patterns = None
+    linked, recognized = [], []
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
         if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
-            patterns = linkage(scene, attack.kept)
-            continue
-        if not isinstance(attack, KeepingLinkage) or attack.kept is None:
-            continue
-        if attacker == INSIDER and outcome.step.few:
-            linked = linkage(scene, attack.kept)
-        elif attacker != KEY_HOLDER:
-            recognized = recognition(scene, attack.kept)
-    if patterns is not None and (linked is None or patterns.average < linked.average):
-        linked = patterns
-    return linked, recognized
+            linked.append(linkage(scene, attack.kept))
+        elif isinstance(attack, KeepingLinkage) and attack.kept is not None:
+            if attacker == INSIDER and outcome.step.few:
+                linked.append(linkage(scene, attack.kept))
+            elif attacker != KEY_HOLDER:
+                recognized.append(recognition(scene, attack.kept))
+    return _closest(linked), _closest(recognized)
+
+
+def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
+    """The way of linking that leaves the fewest records to choose from."""
+    return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
 
 
 def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str]:
