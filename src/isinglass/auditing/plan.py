@@ -73,6 +73,9 @@ NEED_ROWS = (
 )  # fmt: skip
 
 
+#: Draws of a few known pairs, where it is luck which of them tell something.
+_DRAWS = 3
+
 Wanted = str | tuple[str | Attack, ...]
 
 
@@ -105,9 +108,8 @@ def plan(
         own = asked[name]
         for step in _STEPS[name](scene, seed):
             steps.append(step if own is None else replace(step, attack=own))
-    names = {step.attack.name for step in steps if asked[step.attack.name] is None}
     if seen_as is not None:
-        steps += _viewed(scene, names, seed, seen_as)
+        steps += _viewed(scene, {step.attack.name for step in steps}, seed, seen_as)
     n, d = scene.cast.most_pairs, scene.table.shape[1]
     everything = scene.common() | scene.statistics | scene.sample()
     everything |= scene.cast.pairs(scene.table, n)
@@ -232,11 +234,21 @@ def _pursued(scene: Scene) -> list[int]:
 
 
 def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
-    d = scene.table.shape[1]
+    d, attack = scene.table.shape[1], UnitPursuitAttack(random_state=seed)
+    known = scene.common(few=True) | scene.statistics | scene.sample()
     for n in _pursued(scene):
-        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
-        known |= scene.sample()
-        yield Step(UnitPursuitAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
+        yield Step(
+            attack, known | scene.cast.pairs(scene.table, n), d, n, n, uses_rows=True, few=True
+        )
+        # With few pairs it is luck which of them show a unit; no report may rest on bad luck.
+        for draw in range(1, _DRAWS) if n <= few_pairs(d) else ():
+            rows = np.arange(draw * n, (draw + 1) * n)
+            if rows[-1] < scene.cast.n_few // 2:
+                pairs = KnownPairs(rows, scene.table[scene.cast.attacked[rows]])
+                yield Step(
+                    attack, known | pairs, d, 0, n, uses_rows=True, few=True,
+                    how=f"draw {draw + 1} of the known pairs",
+                )  # fmt: skip
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
@@ -278,7 +290,14 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
 def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
     """From the file alone; with a sample and a few recognized rows; with many of them."""
     known = scene.common(whole=True, order=True) | scene.statistics
-    yield from _along_the_file(scene, RowOrderAttack(random_state=seed), known)
+    attack = RowOrderAttack(random_state=seed)
+    yield from _along_the_file(scene, attack, known)
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    if scene.released.shape[1] == d:
+        known |= scene.public_table()
+        if n:
+            known |= scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
 
 
 def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:

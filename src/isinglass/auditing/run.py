@@ -226,7 +226,9 @@ def audit(
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
-    seen_as = promising(scene, chance.generator(seed)) if given is None else None
+    seen_as = None
+    if given is None and wanted == "auto":
+        seen_as = promising(scene, chance.generator(seed))
 
     def steps_for(scene: Scene, seed: int) -> Any:
         if given is not None:
@@ -280,7 +282,7 @@ def audit(
     verbatim, unique = _verbatim(X, scene, rng), 1.0 if id_released else unique_share(scene)
     shown: dict[str, Any] = {
         "verbatim": verbatim, "recognition": recognized, "linkage": linked,
-        "membership": members,
+        "membership": members, "part": rows_correspond is False and len(Z) < len(X),
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)

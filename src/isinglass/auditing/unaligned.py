@@ -29,6 +29,7 @@ NEARER = (0.1, 0.2, 0.3, 0.5)
 #: Comparisons of a guess with a record in one search; as many guesses, or records, take part.
 MOST_PAIRS = 200_000_000
 MOST_GUESSES = 9604
+_MANY_COPIES = 0.1
 #: A baseline above this leaves so little that a single record would make a large gain.
 NO_ROOM = 0.95
 #: Where all columns together show less than this over chance, no single one counts.
@@ -250,8 +251,11 @@ def _met(guess: Array, table: Array, unit: Array, rng: np.random.Generator) -> t
 
     Guesses that show a record each are nearest to different ones. Draws that show nobody often
     meet at one: about four in ten, where there are as many as records. What is over that is the
-    share that is linked rightly by whoever names the nearest record.
+    share that is linked rightly by whoever names the nearest record. Records with copies meet
+    several guesses by right, so that a table of many copies says nothing.
     """
+    if share_of_copies(table) > _MANY_COPIES:
+        return 0.0, 1.0
     guess, table = guess / unit, table / unit
     rows = rng.permutation(len(guess))[: min(len(table), _most(len(table)))]
     order = rng.permutation(len(table))
