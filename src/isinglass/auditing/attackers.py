@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from isinglass.attack.base import Attack
 from isinglass.attack.knowledge import (
     Colluders,
@@ -38,6 +40,12 @@ ASSUMES = {
 }
 #: So many recognized records are still a few, whatever the number of columns.
 FEW_PAIRS = 60
+
+
+#: Columns of which less of the variance is explained are not told at all.
+_TOLD = 0.05
+#: Several attacks, one for each column, must beat the best single one by this.
+_CLEARLY = 0.02
 
 
 def few_pairs(n_columns: int) -> int:
@@ -112,6 +120,9 @@ def _result(
 ) -> AttackerResult:
     best = max(done, key=lambda r: r.gain, default=None)
     values = (0.0, 0.0, 0.0) if best is None else (best.gain, best.gain_low, best.gain_high)
+    together, r2 = _column_by_column(done)
+    if together > values[0] + _CLEARLY:  # no interval is known for it but that of its parts
+        values = (together, max(values[1], together - _CLEARLY), max(values[2], together))
     high = max([values[2], shown, *(r.gain_high for r in done)])
     areas = [m.area for m in told]
     if part and done:
@@ -119,16 +130,32 @@ def _result(
     return AttackerResult(
         name=name,
         assumes=ASSUMES[name],
-        verdict=verdict_of(done, shown),
+        verdict=verdict_of(done, max(shown, values[0])),
         gain=max(values[0], shown),
         low=max(values[1], shown if shown > values[0] else 0.0),
         high=high,
-        r2=max((r.r2_positive for r in done), default=None),
+        r2=r2,
         linked=_linked(done, links),
         membership=max(areas, default=None),
         strongest=None if best is None else best.name,
         knowledge=None if best is None else best.knowledge,
     )
+
+
+def _column_by_column(done: list[AttackResult]) -> tuple[float, float | None]:
+    """Gain and share of variance where each column is guessed by the attack that suits it best.
+
+    Of many attacks the luckiest has some gain in any column; one that explains no variance there
+    does not count.
+    """
+    by_row = [r for r in done if r.scored_by == "row" and r.columns]
+    r2 = max((r.r2_positive for r in done), default=None)
+    if r2 is None or not by_row:
+        return 0.0, r2
+    shares = np.array([[c.r2 for c in r.columns] for r in by_row])
+    gains = np.array([[c.gain for c in r.columns] for r in by_row])
+    told = np.where(shares.max(axis=0) >= _TOLD, np.maximum(gains.max(axis=0), 0.0), 0.0)
+    return float(told.mean()), max(r2, float(np.maximum(shares.max(axis=0), 0.0).mean()))
 
 
 def _linked(done: list[AttackResult], links: list[Linkage]) -> float | None:

@@ -15,11 +15,11 @@ from isinglass.attack.views import View, views
 from isinglass.auditing.scene import Scene
 
 Array = NDArray[Any]
-Shown = tuple[float, float, float]
+Shown = tuple[Array, Array, Array]
 
 #: Neighboring rows, and columns, of which a view is tried.
 _ROWS, _COLUMNS = 4_000, 64
-#: How much more of the table a view must show than the release itself.
+#: How much more of the table a view must show than the release itself and the views before.
 _MORE = 0.01
 #: Views that are attacked, of those worth it.
 _AT_MOST = 2
@@ -55,8 +55,7 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
             seen = view.turn(Z, scene.statistics)
         if np.isfinite(seen).all():
             found.append((view, _shown(seen, X, scene.statistics, half)))
-    least = _MORE + 4 / len(Z)
-    return Promising(*(_best(found, side, plain[side] + least) for side in range(3)))
+    return Promising(*(_best(found, side, plain, len(Z)) for side in range(3)))
 
 
 def through(scene: Scene, view: View) -> Scene:
@@ -65,32 +64,48 @@ def through(scene: Scene, view: View) -> Scene:
     return replace(scene, released=turned, parameters=None, others=(), other_parameters=())
 
 
-def _best(found: Sequence[tuple[View, Shown]], side: int, least: float) -> tuple[View, ...]:
-    good = [(shown[side], i) for i, (_, shown) in enumerate(found) if shown[side] > least]
-    return tuple(found[i][0] for _, i in sorted(good, key=lambda g: (-g[0], g[1]))[:_AT_MOST])
+def _best(
+    found: Sequence[tuple[View, Shown]], side: int, plain: Shown, n_rows: int
+) -> tuple[View, ...]:
+    """One view after the other, each for what it adds to those before; different columns may
+    have been turned differently."""
+    chosen: list[View] = []
+    before = plain[side]
+    while found and len(chosen) < _AT_MOST:
+        added = [float(np.maximum(shown[side] - before, 0.0).mean()) for _, shown in found]
+        best = int(np.argmax(added))
+        if added[best] <= _MORE + 4 / n_rows:
+            break
+        view, shown = found[best]
+        chosen.append(view)
+        before = np.maximum(before, shown[side])
+    return tuple(chosen)
 
 
 def _shown(seen: Array, X: Array, known: ColumnStatistics, half: Array) -> Shown:
-    """Of the table's variance: what columns tell as they stand, one of them each, all together."""
-    read = 0.0
+    """Of each column's variance: what one column tells as it stands, any of them, or all."""
+    read = np.zeros(X.shape[1])
     if seen.shape[1] == X.shape[1]:
-        varies = known.deviation > 0
-        away = np.square(NaiveAttack().guess(seen, known) - X).mean(axis=0)[varies]
-        spread = np.maximum(X.var(axis=0)[varies], 1e-300)
-        read = float(np.maximum(1 - away / spread, 0.0).sum() / max(varies.sum(), 1))
+        away = np.square(NaiveAttack().guess(seen, known) - X).mean(axis=0)
+        read = _share_left(away, X)
     a, b = (_standard(m[:, _some(m.shape[1])]) for m in (seen, X))
     # A few values far out would decide a correlation: it is that of half of the rows at a time.
     shares = [np.square(a[part].T @ b[part] / part.sum()).max(axis=0) for part in (half, ~half)]
-    return read, float(np.minimum(*shares).mean()), _explained(a, b, half)
+    return read, np.minimum(*shares), _explained(a, b, half)
 
 
-def _explained(a: Array, b: Array, half: Array) -> float:
+def _share_left(away: Array, X: Array) -> Array:
+    """One less what is left of each column's variance; 0 where it is no less, or a column flat."""
+    spread = X.var(axis=0)
+    return np.where(spread > 0, np.maximum(1 - away / np.where(spread > 0, spread, 1.0), 0.0), 0.0)
+
+
+def _explained(a: Array, b: Array, half: Array) -> Array:
     """The share of variance that a line through one half of the rows explains in the other."""
     square = a[half].T @ a[half] + 1e-6 * half.sum() * np.eye(a.shape[1])
     weights = np.linalg.solve(square, a[half].T @ b[half])
-    left = np.square(b[~half] - a[~half] @ weights).mean(axis=0)
-    spread = np.maximum(np.square(b[~half]).mean(axis=0), 1e-300)
-    return float(np.maximum(1 - left / spread, 0.0).mean())
+    away = np.square(b[~half] - a[~half] @ weights).mean(axis=0)
+    return _share_left(away, b[~half])
 
 
 def _standard(rows: Array) -> Array:
