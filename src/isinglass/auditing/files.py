@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isinglass.attack.knowledge import KeptColumns
+from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
 from isinglass.auditing.made_from import (
@@ -28,6 +28,7 @@ from isinglass.auditing.made_from import (
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
+from isinglass.auditing.row_match import in_table_order, match_rows
 from isinglass.auditing.run import audit
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
@@ -36,7 +37,6 @@ from isinglass.release import Facts
 from isinglass.table.columns import Columns, is_numeric, listed
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
-from isinglass.table.shuffle import keyed_order
 
 TOGETHER = "all releases of these rows are attacked together"
 
@@ -120,7 +120,9 @@ def audit_files(
         notes.append(f"{left:,} rows of the table with missing values were left out.")
     theirs, kept_names = _load_release(released, facts, id_column, label, progress)
     n_rows = len(mine.X)
-    mine, theirs, rows, correspond, ordered = _aligned(mine, theirs, facts, key, id_column, notes)
+    matched = match_rows(mine, theirs, facts, key, id_column, notes)
+    mine, theirs, rows = matched.table, matched.release, matched.rows
+    correspond, ordered = matched.correspond, matched.ordered
     if len(theirs.X) != len(mine.X) and hasattr(perturbation, "_key"):
         raise AuditError(
             f"{mine.name} has {len(mine.X):,} rows and {theirs.name} has {len(theirs.X):,}: the "
@@ -132,7 +134,8 @@ def audit_files(
         refuse_other_key(perturbation, mine, theirs, complete)
     kept, beyond = _kept(theirs, mine, kept_names, notes)
     aligned = correspond is not False and ordered
-    others, other_parameters = [], []
+    others = list(matched.others)
+    other_parameters: list[PublicParameters | None] = [None] * len(others)
     for path in other_releases:
         other = _other(path, mine, rows, n_rows, aligned, id_column, label, encoding, delimiter)
         if other is None:
@@ -171,14 +174,14 @@ def audit_files(
         other_parameters=(*other_parameters, *([None] if beyond else [])),
         rows_correspond=correspond,
         order_known=ordered,
-        order_shows=facts is None or facts.order != "keyed",
+        order_shows=matched.order_shows,
         id_released=id_column is not None,
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,
         progress=progress,
     )
-    lines = _together(len(others), facts, earlier, notes)
+    lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     found = report.findings
     linkage = found.linkage
     if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file
@@ -240,43 +243,6 @@ def _load_release(
     return align.load(source, tell, "reading the release"), tuple(n for n in kept if n != id_column)
 
 
-def _aligned(
-    mine: Loaded,
-    theirs: Loaded,
-    facts: Facts | None,
-    key: KeyFacts | None,
-    id_column: str | None,
-    notes: list[str],
-) -> tuple[Loaded, Loaded, Rows, bool | None, bool]:
-    """Both row for row; the table's rows that are left; whether rows correspond; if order is known.
-
-    It is not where each row is somebody's, and only a key that is not here knows whose.
-    """
-    everything = np.arange(len(mine.X))
-    if facts is not None and not keeps_rows(facts):
-        # It is only said that rows do not correspond; where they might, both are tried.
-        same = len(mine.X) == len(theirs.X)
-        return mine, theirs, everything, None if same else False, True
-    if id_column is not None:
-        rows, places = align.match(mine, theirs, id_column)
-        for loaded, n in ((mine, len(rows)), (theirs, len(places))):
-            if n < len(loaded.X):
-                notes.append(
-                    f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner."
-                )
-        return mine.take(rows), theirs.take(places), rows, True, True
-    if told := align.other_length(mine, theirs):
-        notes.append(told)
-        return mine, theirs, everything, False, False
-    if facts is not None and facts.order == "keyed":
-        if key is None or key.shuffle is None:
-            notes.append("The release is in a secret order and the key was not given to undo it.")
-            return mine, theirs, everything, True, False
-        order = keyed_order(key.shuffle, len(theirs.X))
-        return mine, align.undo(theirs, order), everything, True, True
-    return mine, theirs, everything, None if facts is None else True, True
-
-
 def _kept_names(facts: Facts | None, release: Table) -> tuple[str, ...]:
     """Columns that may have left as they were: those that a release names, or any text."""
     if facts is not None:
@@ -331,8 +297,7 @@ def _other(
     opened = open_table(path, encoding=encoding, delimiter=delimiter)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
-    unknown_order = by_id is None and facts is not None and facts.order == "keyed"
-    if unknown_order or not aligned or (facts is not None and not keeps_rows(facts)):
+    if not aligned or (facts is not None and not keeps_rows(facts)):
         return None
     loaded, kept = _load_release(opened, facts, by_id, label, quiet)
     if by_id is not None:
@@ -348,4 +313,7 @@ def _other(
             f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
             "do not match by order; name a column that identifies rows in all files with --id"
         )
+    if facts is not None and facts.order == "keyed":
+        standing = in_table_order(mine.X, loaded.take(rows))  # its order is a claim
+        return None if standing is None else (standing, facts, kept)
     return loaded.take(rows), facts, kept
