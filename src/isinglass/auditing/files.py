@@ -14,6 +14,7 @@ from sklearn.base import clone
 from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
+from isinglass.auditing.holes import fill_holes
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -118,7 +119,7 @@ def audit_files(
     if opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
         notes.append(f"{left:,} rows of the table with missing values were left out.")
-    theirs, kept_names = _load_release(released, facts, id_column, label, progress)
+    theirs, kept_names = _load_release(released, facts, id_column, label, notes, progress)
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -137,7 +138,9 @@ def audit_files(
     others = list(matched.others)
     other_parameters: list[PublicParameters | None] = [None] * len(others)
     for path in other_releases:
-        other = _other(path, mine, rows, n_rows, aligned, id_column, label, encoding, delimiter)
+        other = _other(
+            path, mine, rows, n_rows, aligned, id_column, label, notes, encoding, delimiter
+        )
         if other is None:
             notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
             continue
@@ -216,8 +219,14 @@ def _file(table: Any) -> str:
 
 
 def _load_release(
-    release: Table, facts: Facts | None, id_column: str | None, label: str | None, tell: Progress
+    release: Table,
+    facts: Facts | None,
+    id_column: str | None,
+    label: str | None,
+    notes: list[str],
+    tell: Progress,
 ) -> tuple[Loaded, tuple[str, ...]]:
+    """A release's numbers without holes, and the names of the columns read beside them."""
     schema = release.schema
     if id_column is not None and id_column not in schema.names:
         raise AuditError(
@@ -240,7 +249,14 @@ def _load_release(
         raise AuditError(f"{release.name} has no numeric column to attack")
     beside = [*kept, *([id_column] if id_column is not None and id_column not in kept else [])]
     source = Source(release, Columns(tuple(numeric), (), tuple(beside)))
-    return align.load(source, tell, "reading the release"), tuple(n for n in kept if n != id_column)
+    loaded = align.load(source, tell, "reading the release", with_holes=True)
+    loaded, marks, n_missing = fill_holes(loaded, numeric)
+    if n_missing:
+        notes.append(
+            f"{n_missing:,} cells of {Path(release.name).name} are missing; attackers take the "
+            "mean of the column for each, and see which cells they are."
+        )
+    return loaded, tuple(n for n in kept if n != id_column) + marks
 
 
 def _kept_names(facts: Facts | None, release: Table) -> tuple[str, ...]:
@@ -277,7 +293,7 @@ def _kept(
             )
         beyond.append(read)
     if beyond:
-        notes.append("Columns that the table does not have were attacked with the others.")
+        notes.append("What left beside the table's columns was attacked with them.")
     return found, beyond
 
 
@@ -289,6 +305,7 @@ def _other(
     aligned: bool,
     id_column: str | None,
     label: str | None,
+    notes: list[str],
     encoding: str,
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
@@ -299,7 +316,7 @@ def _other(
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):
         return None
-    loaded, kept = _load_release(opened, facts, by_id, label, quiet)
+    loaded, kept = _load_release(opened, facts, by_id, label, notes, quiet)
     if by_id is not None:
         present, places = align.match(mine, loaded, by_id)
         if len(present) < len(mine.X):
