@@ -14,6 +14,7 @@ from sklearn.base import clone
 from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
+from isinglass.auditing.hidden import refuse_hidden, refuse_long_names
 from isinglass.auditing.holes import fill_holes
 from isinglass.auditing.made_from import (
     KeyFacts,
@@ -97,7 +98,7 @@ def audit_files(
     if len(set(paths)) < len(paths):
         raise AuditError("each release counts once; --also names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = open_table(release, encoding=encoding, delimiter=delimiter)
+    released = _open_release(release, encoding, delimiter)
     facts = facts_of(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -218,6 +219,14 @@ def _file(table: Any) -> str:
     return Path(table).name if isinstance(table, str | Path) else type(table).__name__
 
 
+def _open_release(path: str | Path, encoding: str, delimiter: str | None) -> Table:
+    """A release all of whose parts can be looked at."""
+    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    refuse_long_names(path, opened.schema)
+    refuse_hidden(path)
+    return opened
+
+
 def _load_release(
     release: Table,
     facts: Facts | None,
@@ -311,7 +320,7 @@ def _other(
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = facts_of(path)
-    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    opened = _open_release(path, encoding, delimiter)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):
