@@ -137,7 +137,7 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
 
     Codes are the same on both sides. None where values cannot be compared at all.
     """
-    first, second = _as_numbers(released), _as_numbers(own)
+    first, second = as_numbers(released), as_numbers(own)
     if first is not None and second is not None:
         return KeptColumn(first, second, is_category=False)
     try:
@@ -169,7 +169,7 @@ def flattened(column: pa.ChunkedArray) -> Array | None:
     return None if read is None else read.released[:, np.newaxis]
 
 
-def _as_numbers(column: pa.ChunkedArray) -> Array | None:
+def as_numbers(column: pa.ChunkedArray) -> Array | None:
     """Numbers, times, or numbers written as text; None for any other text."""
     kind = column.type
     try:

@@ -13,9 +13,7 @@ from sklearn.base import clone
 
 from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
-from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
-from isinglass.auditing.hidden import refuse_hidden, refuse_long_names
-from isinglass.auditing.holes import fill_holes
+from isinglass.auditing.align import Loaded, Rows
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -28,6 +26,7 @@ from isinglass.auditing.made_from import (
     table_columns,
 )
 from isinglass.auditing.policy import Policy
+from isinglass.auditing.release_file import Beside, kept_names, load_release, open_release
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
 from isinglass.auditing.row_match import in_table_order, match_rows
@@ -36,9 +35,9 @@ from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
 from isinglass.release import Facts
-from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
-from isinglass.table.read import Table, open_table
+from isinglass.table.read import open_table
 
 TOGETHER = "all releases of these rows are attacked together"
 
@@ -98,7 +97,7 @@ def audit_files(
     if len(set(paths)) < len(paths):
         raise AuditError("each release counts once; --also names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = _open_release(release, encoding, delimiter)
+    released = open_release(release, encoding, delimiter)
     facts = facts_of(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -107,7 +106,7 @@ def audit_files(
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     # The table's own values of what was kept: what a public table would be joined by.
-    kept_there = _kept_names(facts, released)
+    kept_there = kept_names(facts, released)
     apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
     apart = [n for n in apart if facts is not None or not is_numeric(opened.schema.field(n).type)]
     columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
@@ -120,7 +119,7 @@ def audit_files(
     if opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
         notes.append(f"{left:,} rows of the table with missing values were left out.")
-    theirs, kept_names = _load_release(released, facts, id_column, label, notes, progress)
+    theirs, names = load_release(released, facts, id_column, label, source.names, notes, progress)
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -134,13 +133,24 @@ def audit_files(
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
-    kept, beyond = _kept(theirs, mine, kept_names, notes)
+    left_beside = Beside()
+    left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
     others = list(matched.others)
     other_parameters: list[PublicParameters | None] = [None] * len(others)
     for path in other_releases:
         other = _other(
-            path, mine, rows, n_rows, aligned, id_column, label, notes, encoding, delimiter
+            path,
+            mine,
+            rows,
+            n_rows,
+            aligned,
+            id_column,
+            label,
+            source.names,
+            notes,
+            encoding,
+            delimiter,
         )
         if other is None:
             notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
@@ -149,8 +159,10 @@ def audit_files(
         others.append(loaded.X)
         same = said is not None and made_from_these(said, source.names)
         other_parameters.append(public_parameters(said, source.names) if same else None)
-        more, further = _kept(loaded, mine, [n for n in unchanged if n not in kept], notes)
-        kept, beyond = kept | more, [*beyond, *further]
+        left_beside.add(loaded, mine, [n for n in unchanged if n not in left_beside.kept])
+    kept, beyond = left_beside.kept, left_beside.tables()
+    if beyond:
+        notes.append("What left beside the table's columns was attacked with them.")
     if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(facts, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -174,8 +186,8 @@ def audit_files(
             np.array([k.is_category for k in kept.values()]),
         ),
         table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
-        other_releases=(*others, *([np.column_stack(beyond)] if beyond else [])),
-        other_parameters=(*other_parameters, *([None] if beyond else [])),
+        other_releases=(*others, *beyond),
+        other_parameters=(*other_parameters, *[None] * len(beyond)),
         rows_correspond=correspond,
         order_known=ordered,
         order_shows=matched.order_shows,
@@ -219,93 +231,6 @@ def _file(table: Any) -> str:
     return Path(table).name if isinstance(table, str | Path) else type(table).__name__
 
 
-def _open_release(path: str | Path, encoding: str, delimiter: str | None) -> Table:
-    """A release all of whose parts can be looked at."""
-    opened = open_table(path, encoding=encoding, delimiter=delimiter)
-    refuse_long_names(path, opened.schema)
-    refuse_hidden(path)
-    return opened
-
-
-def _load_release(
-    release: Table,
-    facts: Facts | None,
-    id_column: str | None,
-    label: str | None,
-    notes: list[str],
-    tell: Progress,
-) -> tuple[Loaded, tuple[str, ...]]:
-    """A release's numbers without holes, and the names of the columns read beside them."""
-    schema = release.schema
-    if id_column is not None and id_column not in schema.names:
-        raise AuditError(
-            f"{release.name} has no column named {id_column} to match rows by; "
-            f"it has {listed(schema.names)}"
-        )
-    kept: tuple[str, ...] = () if facts is None else facts.kept
-    if facts is not None:
-        numeric = list(facts.columns)
-        if lost := [n for n in (*facts.columns, *kept) if n not in schema.names]:
-            raise AuditError(f"{release.name} lacks columns that it says it has: {listed(lost)}")
-        # A column that the file does not speak of has left all the same.
-        kept += tuple(n for n in schema.names if n not in (*numeric, *kept, id_column))
-    else:
-        apart = (id_column, label)
-        ours = [n for n in schema.names if n not in apart]
-        numeric = [n for n in ours if is_numeric(schema.field(n).type)]
-        kept = tuple(n for n in ours if n not in numeric)  # text may say it all
-    if not numeric:
-        raise AuditError(f"{release.name} has no numeric column to attack")
-    beside = [*kept, *([id_column] if id_column is not None and id_column not in kept else [])]
-    source = Source(release, Columns(tuple(numeric), (), tuple(beside)))
-    loaded = align.load(source, tell, "reading the release", with_holes=True)
-    loaded, marks, n_missing = fill_holes(loaded, numeric)
-    if n_missing:
-        notes.append(
-            f"{n_missing:,} cells of {Path(release.name).name} are missing; attackers take the "
-            "mean of the column for each, and see which cells they are."
-        )
-    return loaded, tuple(n for n in kept if n != id_column) + marks
-
-
-def _kept_names(facts: Facts | None, release: Table) -> tuple[str, ...]:
-    """Columns that may have left as they were: those that a release names, or any text."""
-    if facts is not None:
-        return facts.kept
-    schema = release.schema
-    return tuple(n for n in schema.names if not is_numeric(schema.field(n).type))
-
-
-def _kept(
-    release: Loaded, table: Loaded, names: Sequence[str], notes: list[str]
-) -> tuple[dict[str, KeptColumn], list[Array]]:
-    """Kept columns, by which rows are joined; then numbers of columns the table does not have.
-
-    The table's own column of the same name is what others know of it. What stands in a column
-    of another name is learned like any released number.
-    """
-    found: dict[str, KeptColumn] = {}
-    beyond: list[Array] = []
-    for name in names:
-        released = release.beside.column(name)
-        if name in table.beside.column_names:
-            column = align.as_kept(released, table.beside.column(name))
-            if column is not None:
-                found[name] = column
-                continue
-        read = align.flattened(released)
-        if read is None:
-            raise AuditError(
-                f"{release.name}, column {name} holds values that an audit cannot look at, and "
-                "what was not looked at may say it all; turn them into numbers or text, or leave "
-                "them out of the release"
-            )
-        beyond.append(read)
-    if beyond:
-        notes.append("What left beside the table's columns was attacked with them.")
-    return found, beyond
-
-
 def _other(
     path: str | Path,
     mine: Loaded,
@@ -314,18 +239,19 @@ def _other(
     aligned: bool,
     id_column: str | None,
     label: str | None,
+    table_names: Sequence[str],
     notes: list[str],
     encoding: str,
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = facts_of(path)
-    opened = _open_release(path, encoding, delimiter)
+    opened = open_release(path, encoding, delimiter)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):
         return None
-    loaded, kept = _load_release(opened, facts, by_id, label, notes, quiet)
+    loaded, kept = load_release(opened, facts, by_id, label, table_names, notes, quiet)
     if by_id is not None:
         present, places = align.match(mine, loaded, by_id)
         if len(present) < len(mine.X):

@@ -322,6 +322,10 @@ def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(attack, known, d)
     yield Step(attack, known | scene.sample(), d)
     yield Step(attack, known | scene.public_table(), d)
+    if scene.others:
+        known, how = scene.common() | scene.statistics, "all columns side by side"
+        for more in (Knowledge(), scene.sample(), scene.public_table()):
+            yield Step(attack, known | more, d, how=how)
 
 
 def _codes(scene: Scene, seed: int) -> Iterator[Step]:
