@@ -13,8 +13,8 @@ from isinglass.auditing.score import over_baseline
 Array = NDArray[Any]
 
 _MOST_ROWS = 5_000
-_MOST_SOUGHT = 300  # released rows that are looked for among the records
-_MOST_PAIRS = 1 << 26  # values compared when looking for them
+_SOUGHT = (50, 300)  # released rows that are looked for among the records, at least and at most
+_MOST_PAIRS = 1 << 29  # values compared when looking for them
 _ERRORS = 4.0  # standard errors that chance is granted
 #: A column shares enough values with the table's to be compared with it.
 _SHARED = 0.05
@@ -45,15 +45,15 @@ def exact_cells_anywhere(table: Array, released: Array, rng: np.random.Generator
 
     Rows of shuffled columns, and fresh rows of the same values, agree with some record by chance.
     """
-    X, Z = _single(table), _single(released)
+    X, Z = _single(table), _single(released[rng.permutation(len(released))[:_MOST_ROWS]])
     pairs = same_columns(X, Z)
     if len(pairs) < 2:
         return 0.0
     mine, theirs = (list(side) for side in zip(*pairs, strict=True))
-    X = X[rng.permutation(len(X))[: max(1, _MOST_PAIRS // (_MOST_SOUGHT * len(mine)))]][:, mine]
-    sought = Z[:, theirs]
+    X, sought = X[:, mine], Z[:, theirs]
     blind = (shuffled_columns(sought, rng), fresh_copy(sought, rng))
-    rows = rng.permutation(len(Z))[:_MOST_SOUGHT]
+    few, many = _SOUGHT
+    rows = rng.permutation(len(Z))[: min(max(_MOST_PAIRS // X.size, few), many)]
     found, *luck = (_most_equal(m[rows], X) / table.shape[1] for m in (sought, *blind))
     lucky = max(float(m.mean() + _ERRORS * m.std() / np.sqrt(len(m))) for m in luck)
     return float(over_baseline(found.mean(), min(lucky, 1.0)))
@@ -73,11 +73,13 @@ def _by_chance(a: Array, b: Array) -> float:
 
 def same_columns(X: Array, Z: Array) -> list[tuple[int, int]]:
     """For each column of the table the released one most of whose values are among its own."""
-    found = []
+    some, found = Z[:: max(1, len(Z) // _MOST_ROWS)], []
     for j, column in enumerate(X.T):
-        shares = [float(np.isin(z, column).mean()) for z in Z.T]
+        own = np.unique(column)
+        near = own[np.minimum(np.searchsorted(own, some), len(own) - 1)]
+        shares = (near == some).mean(axis=0)
         best = int(np.argmax(shares))
-        if np.ptp(column) > 0 and shares[best] >= _SHARED:
+        if len(own) > 1 and shares[best] >= _SHARED:
             found.append((j, best))
     return found
 

@@ -119,7 +119,9 @@ def audit_files(
     if opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
         notes.append(f"{left:,} rows of the table with missing values were left out.")
-    theirs, names = load_release(released, facts, id_column, label, source.names, notes, progress)
+    theirs, names = load_release(
+        released, facts, id_column, label, source.names, mine.beside.column_names, notes, progress
+    )
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -251,7 +253,9 @@ def _other(
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):
         return None
-    loaded, kept = load_release(opened, facts, by_id, label, table_names, notes, quiet)
+    loaded, kept = load_release(
+        opened, facts, by_id, label, table_names, mine.beside.column_names, notes, quiet
+    )
     if by_id is not None:
         present, places = align.match(mine, loaded, by_id)
         if len(present) < len(mine.X):

@@ -43,6 +43,7 @@ def load_release(
     id_column: str | None,
     label: str | None,
     table_names: Sequence[str],
+    table_beside: Sequence[str],
     notes: list[str],
     tell: Progress,
 ) -> tuple[Loaded, tuple[str, ...]]:
@@ -50,7 +51,8 @@ def load_release(
 
     Of a file that says nothing of itself all numbers are attacked. Where it has all of the table's
     columns, others stand beside them; where it has another number of columns than the table, the
-    numbers in text, times and lists join those attacked.
+    numbers in text, times and lists join those attacked, unless the table has such a column, too
+    (`table_beside`).
     """
     schema = release.schema
     if id_column is not None and id_column not in schema.names:
@@ -79,25 +81,26 @@ def load_release(
             "mean of the column for each, and see which cells they are."
         )
     if facts is None and len(numeric) != len(table_names):
-        loaded, kept = _joined(loaded, kept, notes)
+        loaded, gone = _joined(loaded, [n for n in kept if n not in table_beside], notes)
+        kept = [n for n in kept if n not in gone]
     if not loaded.X.shape[1]:
         raise AuditError(f"{release.name} has no numeric column to attack")
     return loaded, (*kept, *marks)
 
 
 def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Loaded, list[str]]:
-    """The release with numbers of other columns among its own, and the columns that say more."""
-    found, left = [release.X], list(names)
+    """The release with numbers of other columns among its own, and columns that say no more."""
+    found, gone = [release.X], []
     for name in names:
         column = release.beside.column(name)
         numbers = read_numbers(column)
         if numbers is not None:
             found.append(numbers)
             if is_all_numbers(column):
-                left.remove(name)
+                gone.append(name)
     if len(found) > 1:
         notes.append("Numbers in text, times or lists were attacked with the numeric columns.")
-    return replace(release, X=np.column_stack(found)), left
+    return replace(release, X=np.column_stack(found)), gone
 
 
 @dataclass(slots=True)
