@@ -79,6 +79,8 @@ def same_columns(X: Array, Z: Array) -> list[tuple[int, int]]:
         near = own[np.minimum(np.searchsorted(own, some), len(own) - 1)]
         shares = (near == some).mean(axis=0)
         best = int(np.argmax(shares))
+        if j < len(shares) and shares[j] >= 0.9 * shares[best]:
+            best = j  # many columns share values such as whole numbers; its own comes first
         if len(own) > 1 and shares[best] >= _SHARED:
             found.append((j, best))
     return found
