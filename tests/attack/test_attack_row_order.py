@@ -13,6 +13,7 @@ from isinglass.attack.knowledge import (
     OtherReleases,
     PopulationSample,
     PublicParameters,
+    PublicTable,
     RowOrder,
 )
 from isinglass.attack.row_order import RowOrderAttack
@@ -200,3 +201,15 @@ def test_a_handful_of_rows_is_guessed_without_failing(rows):
     guess = RowOrderAttack().guess(table + 1.0, known_of(table))
     assert guess.shape == table.shape
     assert np.isfinite(guess).all()
+
+
+def test_rows_that_share_noise_are_moved_on_to_the_records_of_a_public_table():
+    rng = np.random.default_rng(31)
+    X = rng.normal(size=(600, 5))
+    Z = X + np.repeat(8 * rng.normal(size=(20, 5)), 30, axis=0)
+    known = RowOrder(np.arange(600)) | ColumnStatistics.of(X)
+    found = RowOrderAttack().guess(Z, known | PublicTable(rng.permutation(X)))
+    assert (found == X).all(axis=1).mean() > 0.95
+    # Noise of each row's own is nobody else's: then nothing is claimed.
+    alone = RowOrderAttack().guess(X + 8 * rng.normal(size=X.shape), known | PublicTable(X))
+    np.testing.assert_allclose(alone, np.tile(X.mean(axis=0), (600, 1)))

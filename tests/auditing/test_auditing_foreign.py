@@ -98,7 +98,7 @@ def test_a_fresh_table_of_whole_numbers_with_many_copies_resists():
     """Records of few values are often alike: to hit one is no success."""
     rng = np.random.default_rng(9)
     size = rng.gamma(0.5, 2.0, size=(1600, 1))
-    X = np.clip(np.round(1 + size * rng.gamma(2.0, 0.5, size=(1600, 6))), 1, 10)
+    X = np.clip(np.round(1 + 3 * size * rng.gamma(2.0, 0.5, size=(1600, 6))), 1, 20)
     table, fresh = X[:800], X[800:]
     normal = rng.multivariate_normal(table.mean(axis=0), np.cov(table.T), size=800)
     for released in (fresh, normal, normal[:300]):

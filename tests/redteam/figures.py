@@ -83,4 +83,12 @@ FIGURES = {
     "among-decoys": 0.87,
     "pseudonyms-of-answers": 1.0,
     "sizes-from-directions": 0.99,
+    "running-sums": 1.0,
+    "moving-means": 1.0,
+    "centered-means": 0.99,
+    "forgetting-means": 1.0,
+    "one-number-a-row": 0.83,
+    "heavy-tails": 0.56,
+    "drifting-noise": 0.82,
+    "behind-the-noise": 1.0,
 }

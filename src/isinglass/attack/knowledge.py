@@ -107,6 +107,8 @@ class ColumnStatistics(Fact):
         """The statistics of a table of records."""
         X = _table(records, "records")
         mean, deviation = X.mean(axis=0), X.std(axis=0, ddof=1 if len(X) > 1 else 0)
+        # A column of one value may have a deviation by rounding; it does not vary all the same.
+        deviation = np.where(np.ptp(X, axis=0) > 0, deviation, 0.0)
         third = ((X - mean) ** 3).mean(axis=0)
         unit = np.where(deviation > 0, deviation, 1.0) ** 3
         return cls(mean, deviation, X.min(axis=0), X.max(axis=0), third / unit)

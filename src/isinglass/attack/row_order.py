@@ -15,10 +15,12 @@ from isinglass.attack.knowledge import (
     Knowledge,
     KnownPairs,
     PopulationSample,
+    PublicTable,
     RowOrder,
 )
 from isinglass.attack.marginals import clipped, statistics_for
 from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.registration import registered
 from isinglass.attack.row_filter import filtered
 from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.attack.shared_noise import without_shared_noise
@@ -36,7 +38,8 @@ class RowOrderAttack(Attack):
     noise does; noise that rows share is found and taken off instead. With known pairs any release
     will do: records are interpolated between those known, or learned from the smoothed release
     and the rest interpolated, whichever does best on pairs left out. A sample tells in which
-    directions records vary.
+    directions records vary. With a public table rows that share their noise are moved together
+    until they lie on its records; where none do, the guess is the mean.
 
     Rows without an order gain nothing over `SpectralAttack`.
     """
@@ -57,6 +60,11 @@ class RowOrderAttack(Attack):
         order = np.argsort(positions, kind="stable")
         d = _n_columns(Z, known)
         rows = releases_averaged(Z, known)[order]
+        public = known.find(PublicTable)
+        if public is not None:
+            back = np.empty((len(Z), d))
+            back[order] = _on_records(rows, public.records, known)
+            return back
         found = smoothed(rows, known, d)
         if pairs is not None and len(pairs.rows):
             chosen, records = distinct_pairs(pairs, len(Z))
@@ -101,6 +109,17 @@ def _n_columns(Z: Array, known: Knowledge) -> int:
             return int(fact.records.shape[1])
     statistics = known.find(ColumnStatistics)
     return Z.shape[1] if statistics is None else len(statistics.mean)
+
+
+def _on_records(rows: Array, records: Array, known: Knowledge) -> Array:
+    """Records behind rows that share their noise; the mean where they share none."""
+    statistics, shared = known.find(ColumnStatistics), None
+    if statistics is not None and rows.shape[1] == records.shape[1]:
+        shared = without_shared_noise(rows, statistics)
+    if shared is None or len(np.unique(shared[1])) == len(rows):
+        return np.tile(records.mean(axis=0), (len(rows), 1))
+    guess, groups = shared
+    return registered(_groups_told(rows, guess, groups, known), groups, records)
 
 
 def _groups_told(rows: Array, guess: Array, groups: Rows, known: Knowledge) -> Array:

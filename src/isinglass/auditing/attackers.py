@@ -75,12 +75,15 @@ def attacker_results(
     recognition: Linkage | None,
     linkage: Linkage | None,
     membership: Sequence[MembershipResult] = (),
+    part: bool = False,
 ) -> tuple[AttackerResult, ...]:
     """What each attacker got: the best of all attacks that need no more than is held.
 
     `verbatim` is plain to see for anybody; `recognition` tells how well records of the sample are
     found in the release, `linkage` how well those of the public table are, and `membership` how
-    well records in the release are told from others.
+    well records in the release are told from others. Where only a `part` of the table left, nobody
+    says which; whoever names the records of a share g of the rows knows these for members and
+    guesses at the rest, which is an area of g + (1 - g) / 2.
     """
     found = []
     for name in ATTACKERS:
@@ -94,7 +97,7 @@ def attacker_results(
         ]
         told = [m for m in membership if holds(name, m.attacker)]
         shown = max([verbatim, *(link.gain for link in links), *(m.gain for m in told)])
-        found.append(_result(name, done, links, told, shown))
+        found.append(_result(name, done, links, told, shown, part=part))
     return tuple(found)
 
 
@@ -104,10 +107,15 @@ def _result(
     links: list[Linkage],
     told: list[MembershipResult],
     shown: float,
+    *,
+    part: bool,
 ) -> AttackerResult:
     best = max(done, key=lambda r: r.gain, default=None)
     values = (0.0, 0.0, 0.0) if best is None else (best.gain, best.gain_low, best.gain_high)
     high = max([values[2], shown, *(r.gain_high for r in done)])
+    areas = [m.area for m in told]
+    if part and done:
+        areas.append((1.0 + max(values[0], shown, 0.0)) / 2)
     return AttackerResult(
         name=name,
         assumes=ASSUMES[name],
@@ -117,7 +125,7 @@ def _result(
         high=high,
         r2=max((r.r2_positive for r in done), default=None),
         linked=_linked(done, links),
-        membership=max((m.area for m in told), default=None),
+        membership=max(areas, default=None),
         strongest=None if best is None else best.name,
         knowledge=None if best is None else best.knowledge,
     )

@@ -20,6 +20,16 @@ _ERRORS = 4.0  # standard errors that chance is granted
 _SHARED = 0.05
 
 
+def unchanged_cells(
+    table: Array, released: Array, rows_correspond: bool | None, rng: np.random.Generator
+) -> float:
+    """Share of cells that left as they were; both ways where nobody said whose row is whose."""
+    found = [] if rows_correspond else [exact_cells_anywhere(table, released, rng)]
+    if rows_correspond is not False:
+        found.append(exact_cells(table, released, rng))
+    return max(found)
+
+
 def exact_cells(table: Array, released: Array, rng: np.random.Generator) -> float:
     """Share of the table's cells that stand unchanged in the row of the same number.
 

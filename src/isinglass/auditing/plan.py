@@ -41,6 +41,7 @@ from isinglass.auditing.cast import LOCATED
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.result import SkippedAttack
 from isinglass.auditing.scene import Scene, Step
+from isinglass.auditing.viewed import Promising, through
 
 #: Attacks by name, in the order of the report.
 ATTACKS: dict[str, type[Attack]] = {
@@ -72,11 +73,19 @@ NEED_ROWS = (
 )  # fmt: skip
 
 
+#: Draws of a few known pairs, where it is luck which of them tell something.
+_DRAWS = 3
+
 Wanted = str | tuple[str | Attack, ...]
 
 
-def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[SkippedAttack]]:
-    """Every attacker worth sending against this release, and those that are not, with reasons."""
+def plan(
+    scene: Scene, wanted: Wanted, seed: int, seen_as: Promising | None = None
+) -> tuple[list[Step], list[SkippedAttack]]:
+    """Every attacker worth sending against this release, and those that are not, with reasons.
+
+    Some are sent again, against the views `seen_as` of it.
+    """
     steps: list[Step] = []
     skipped: list[SkippedAttack] = []
     asked = _asked(wanted)
@@ -99,6 +108,8 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
         own = asked[name]
         for step in _STEPS[name](scene, seed):
             steps.append(step if own is None else replace(step, attack=own))
+    if seen_as is not None:
+        steps += _viewed(scene, {step.attack.name for step in steps}, seed, seen_as)
     n, d = scene.cast.most_pairs, scene.table.shape[1]
     everything = scene.common() | scene.statistics | scene.sample()
     everything |= scene.cast.pairs(scene.table, n)
@@ -106,6 +117,22 @@ def plan(scene: Scene, wanted: Wanted, seed: int) -> tuple[list[Step], list[Skip
         if name not in ATTACKS and own is not None:
             steps.append(Step(own, everything, d, n, n, uses_rows=True))
     return steps, skipped
+
+
+def _viewed(scene: Scene, names: set[str], seed: int, seen_as: Promising) -> Iterator[Step]:
+    """The attacks that read columns, or learn from pairs, once more on views of the release."""
+    for views, kinds in (
+        (seen_as.read, ("naive", "spectral")),
+        (seen_as.matched, ("matched_columns",)),
+        (seen_as.learned, ("known_input", "linkage")),
+    ):
+        for view in views:
+            turned = through(scene, view)
+            for name in kinds:
+                if name in names and _not_made_for(name, turned) is None:
+                    for step in _STEPS[name](turned, seed):
+                        how = f"{step.how}, {view.name}" if step.how else view.name
+                        yield replace(step, how=how, view=turned.released)
 
 
 def plan_given(
@@ -221,11 +248,21 @@ def _pursued(scene: Scene) -> list[int]:
 
 
 def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
-    d = scene.table.shape[1]
+    d, attack = scene.table.shape[1], UnitPursuitAttack(random_state=seed)
+    known = scene.common(few=True) | scene.statistics | scene.sample()
     for n in _pursued(scene):
-        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
-        known |= scene.sample()
-        yield Step(UnitPursuitAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
+        yield Step(
+            attack, known | scene.cast.pairs(scene.table, n), d, n, n, uses_rows=True, few=True
+        )
+        # With few pairs it is luck which of them show a unit; no report may rest on bad luck.
+        for draw in range(1, _DRAWS) if n <= few_pairs(d) else ():
+            rows = np.arange(draw * n, (draw + 1) * n)
+            if rows[-1] < scene.cast.n_few // 2:
+                pairs = KnownPairs(rows, scene.table[scene.cast.attacked[rows]])
+                yield Step(
+                    attack, known | pairs, d, 0, n, uses_rows=True, few=True,
+                    how=f"draw {draw + 1} of the known pairs",
+                )  # fmt: skip
 
 
 def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
@@ -234,14 +271,17 @@ def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _ica(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | scene.statistics | scene.sample()
+    known = scene.common() | scene.statistics
     yield Step(ICAAttack(random_state=seed), known, scene.table.shape[1])
+    yield Step(ICAAttack(random_state=seed), known | scene.sample(), scene.table.shape[1])
 
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
-    known = scene.study() | scene.sample() | scene.statistics
-    yield Step(MAPAttack(random_state=seed), known, d, how="taking the public matrix as it is")
+    known, as_it_is = scene.study() | scene.statistics, "taking the public matrix as it is"
+    yield Step(MAPAttack(random_state=seed), known, d, how=as_it_is)
+    known |= scene.sample()
+    yield Step(MAPAttack(random_state=seed), known, d, how=as_it_is)
     strong, how = MAPAttack("sample", "joint", random_state=seed), "estimating the secret shift"
     yield Step(strong, known, d, how=how)
     if scene.cast.levels:
@@ -264,7 +304,14 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
 def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
     """From the file alone; with a sample and a few recognized rows; with many of them."""
     known = scene.common(whole=True, order=True) | scene.statistics
-    yield from _along_the_file(scene, RowOrderAttack(random_state=seed), known)
+    attack = RowOrderAttack(random_state=seed)
+    yield from _along_the_file(scene, attack, known)
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    if scene.released.shape[1] == d:
+        known |= scene.public_table()
+        if n:
+            known |= scene.cast.pairs(scene.table, n, whole=True)
+        yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
 
 
 def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:

@@ -25,7 +25,7 @@ from isinglass.auditing.attackers import (
     failed_with_knowledge,
 )
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
-from isinglass.auditing.cells import exact_cells, exact_cells_anywhere
+from isinglass.auditing.cells import unchanged_cells
 from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.link import linkage, linkage_by_cells, recognition
@@ -55,6 +55,7 @@ from isinglass.auditing.summary import (
 )
 from isinglass.auditing.trial import Outcome, attack_all
 from isinglass.auditing.utility import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.viewed import promising
 from isinglass.auditing.words import share
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError
@@ -226,8 +227,14 @@ def audit(
     )
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
 
+    seen_as = None
+    if given is None and wanted == "auto":
+        seen_as = promising(scene, chance.generator(seed))
+
     def steps_for(scene: Scene, seed: int) -> Any:
-        return plan(scene, wanted, seed) if given is None else plan_given(scene, wanted, given)
+        if given is not None:
+            return plan_given(scene, wanted, given)
+        return plan(scene, wanted, seed, seen_as)
 
     steps, skipped = steps_for(scene, seed)
     n_drawn = 0
@@ -274,13 +281,14 @@ def audit(
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
     verbatim, unique = _verbatim(X, scene, rng), 1.0 if id_released else unique_share(scene)
-    cells = _exact_cells(scene, chance.generator(seed))
+    cells = unchanged_cells(
+        X, np.column_stack([Z, *scene.others]), rows_correspond, chance.generator(seed)
+    )
     if cells >= SOME and linked is not None:
-        by_cells = linkage_by_cells(scene)
-        linked = min((link for link in (linked, by_cells) if link), key=lambda link: link.average)
+        linked = _closest([linked, linkage_by_cells(scene)])
     shown: dict[str, Any] = {
         "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
-        "membership": members,
+        "membership": members, "part": rows_correspond is False and len(Z) < len(X),
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
@@ -339,15 +347,6 @@ def _verbatim(table: Array, scene: Scene, rng: np.random.Generator) -> float:
     return max(verbatim_share(table, released, rng) for released in (scene.released, *scene.others))
 
 
-def _exact_cells(scene: Scene, rng: np.random.Generator) -> float:
-    """Share of cells that left as they were, in the release or in what left beside it."""
-    released = np.column_stack([scene.released, *scene.others])
-    found = [] if scene.rows_correspond else [exact_cells_anywhere(scene.table, released, rng)]
-    if scene.rows_correspond is not False:
-        found.append(exact_cells(scene.table, released, rng))
-    return max(found)
-
-
 def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
     if kept is None or isinstance(kept, KeptColumns):
         found = kept
@@ -371,21 +370,22 @@ def _table_kept(
 
 def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
     """How well records of the public table, and of the sample, are linked to released rows."""
-    linked = recognized = patterns = None
+    linked, recognized = [], []
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
         if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
-            patterns = linkage(scene, attack.kept)
-            continue
-        if not isinstance(attack, KeepingLinkage) or attack.kept is None:
-            continue
-        if attacker == INSIDER and outcome.step.few:
-            linked = linkage(scene, attack.kept)
-        elif attacker != KEY_HOLDER:
-            recognized = recognition(scene, attack.kept)
-    if patterns is not None and (linked is None or patterns.average < linked.average):
-        linked = patterns
-    return linked, recognized
+            linked.append(linkage(scene, attack.kept))
+        elif isinstance(attack, KeepingLinkage) and attack.kept is not None:
+            if attacker == INSIDER and outcome.step.few:
+                linked.append(linkage(scene, attack.kept))
+            elif attacker != KEY_HOLDER:
+                recognized.append(recognition(scene, attack.kept))
+    return _closest(linked), _closest(recognized)
+
+
+def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
+    """The way of linking that leaves the fewest records to choose from."""
+    return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
 
 
 def _notes(scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]) -> list[str]:

@@ -134,6 +134,8 @@ class Step:
     few: bool = False  # it sees no row but those known and those scored
     whole: bool = False  # it sees all rows in the file's order, and knowledge is numbered so
     how: str = ""  # tells attackers with the same knowledge apart
+    #: What it looks at, where that is a view of the release and not the release itself.
+    view: Array | None = field(default=None, repr=False)
 
     @property
     def attacker(self) -> str:

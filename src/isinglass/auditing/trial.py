@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,10 +77,12 @@ def _attack_all(
     rng: np.random.Generator,
     tell: Callable[[], None],
 ) -> list[Outcome]:
-    seen, truth = scene.seen(), scene.truth()
-    outcomes = []
+    truth, outcomes = scene.truth(), []
+    release = scene
     for step in steps:
         start = time.perf_counter()
+        scene = release if step.view is None else replace(release, released=step.view)
+        seen = scene.seen()
         try:
             few = scene.cast.n_few if step.few else len(seen)
             if step.whole:

@@ -26,14 +26,14 @@ Marks = NDArray[np.bool_]
 #: A guess shows a record where it is nearer to it than any other record is, by one of these
 #: factors; the share that chance gives is taken off for each, and the largest difference counts.
 NEARER = (0.1, 0.2, 0.3, 0.5)
-#: So many guesses are scored where there are fewer of them than records.
+#: Comparisons of a guess with a record in one search; as many guesses, or records, take part.
+MOST_PAIRS = 200_000_000
 MOST_GUESSES = 9604
+_MANY_COPIES = 0.1
 #: A baseline above this leaves so little that a single record would make a large gain.
 NO_ROOM = 0.95
 #: Where all columns together show less than this over chance, no single one counts.
 SOME_GAIN = 0.05
-#: Records that play fresh draws from the population, to see how near those come to others.
-MOST_FRESH = 4000
 
 
 def score_unaligned(
@@ -91,16 +91,19 @@ def score_unaligned(
         "outlier": outlier[values.behind], "chosen": counted, "others": None, "rng": rng,
         "scored_by": "nearest record",
     }  # fmt: skip
-    score, *chance = (score_rows(g, r, yard, blind, **about) for g, r in values.pairs)
-    chance.append(score_rows(*_fitted(*values.pairs[1]), yard, blind, **about))
+    score, *chance = (
+        _of_whole_table(score_rows(g, r, yard, blind, **about), r[counted], yard)
+        for g, r in [*values.pairs, _fitted(*values.pairs[1])]
+    )
     for other in chance:
         score = above_chance(score, other)
     nearer = shown.ratios(counted if shown is values else chosen[shown.behind])
     fresh = _fresh(table, len(guess), yard.span, rng)
-    share, baseline = _shown(nearer, fresh, table, fitted=by_chance is not None)
+    found = _shown(nearer, fresh, table, fitted=by_chance is not None)
+    if by_chance is None:
+        found = max(found, _met(guess, table, yard.deviation, rng), key=_over)
+    share, baseline = found
     score = replace(score, shown=share, shown_baseline=baseline, **_outliers(score))
-    flat = values.pairs[0][1].std(axis=0) < 1e-9 * yard.span  # all guesses show one record
-    score = replace(score, r2=np.where(flat, 0.0, score.r2))
     luckiest = max(chance, key=lambda s: float(s.r2.mean()))
     score = _above_luck(score, luckiest.r2_error)
     if by_chance is not None:
@@ -149,7 +152,7 @@ class _Sides:
 
     def by_guess(self, blinds: list[Array], given: Marks) -> _Pairs:
         """Each guess beside the record it shows best, but for records the attacker was given."""
-        rows = self.rng.permutation(len(self.guess))[:MOST_GUESSES]
+        rows = self.rng.permutation(len(self.guess))[: _most(len(self.table))]
         behind = nearest_rows(self.table, self.guess[rows], self.span)
         counted = ~given[behind]
         if counted.any():
@@ -165,12 +168,23 @@ class _Sides:
     def by_record(self, blinds: list[Array], asked: Marks) -> _Pairs:
         """Each record beside the guess that shows it best."""
         behind = np.flatnonzero(asked)
+        if len(behind) > (most := _most(len(self.guess))):
+            behind = np.sort(self.rng.choice(behind, most, replace=False))
         records = self.table[behind]
         pairs = [(self.guess[nearest_rows(self.guess, records, self.span)], records)]
         pairs.append((nearest_others(self.table, records, self.span), records))
         for other in blinds:
             pairs.append((other[nearest_rows(other, records, self.span)], records))
         return _Pairs(behind, pairs, self.table, self.span)
+
+
+def _of_whole_table(score: Score, records: Array, yard: Yardstick) -> Score:
+    """Variance explained as a share of the table's, not of the few records that were shown.
+
+    Whether one record far from all others is among those would decide the latter.
+    """
+    share = records.var(axis=0) / np.square(yard.deviation)
+    return replace(score, r2=np.where(share > 0, 1 - (1 - score.r2) * share, 0.0))
 
 
 def _fitted(others: Array, records: Array) -> tuple[Array, Array]:
@@ -225,7 +239,43 @@ def _shown(nearer: list[Array], fresh: Array, table: Array, *, fitted: bool) -> 
         further = wilson(float((fresh < factor**2).mean()), len(fresh))[1]
         least = factor ** (n_columns - fitted)
         found.append((shares[0], max(least, further, copies, *shares[1:])))
-    return max(found, key=lambda pair: float(over_baseline(*pair)))
+    return max(found, key=_over)
+
+
+def _over(pair: tuple[float, float]) -> float:
+    return float(over_baseline(*pair))
+
+
+def _met(guess: Array, table: Array, unit: Array, rng: np.random.Generator) -> tuple[float, float]:
+    """Share of guesses that have a nearest record to themselves; the same for fresh draws.
+
+    Guesses that show a record each are nearest to different ones. Draws that show nobody often
+    meet at one: about four in ten, where there are as many as records. What is over that is the
+    share that is linked rightly by whoever names the nearest record. Records with copies meet
+    several guesses by right, so that a table of many copies says nothing.
+    """
+    if share_of_copies(table) > _MANY_COPIES:
+        return 0.0, 1.0
+    guess, table = guess / unit, table / unit
+    rows = rng.permutation(len(guess))[: min(len(table), _most(len(table)))]
+    order = rng.permutation(len(table))
+    # As many draws for each record as there are guesses for each.
+    cut = max(round(len(rows) / (len(rows) + len(table)) * len(table)), 1)
+    draws, rest = table[order[:cut]], table[order[cut:]]
+    found, by_chance = _alone(guess[rows], table), _alone(draws, rest)
+    error = np.sqrt(by_chance * (1 - by_chance) / len(draws))
+    return found, min(by_chance + 3 * float(error), 1.0)
+
+
+def _alone(rows: Array, table: Array) -> float:
+    """Share of rows that have a record to themselves; of a record's copies each may meet one."""
+    records, copies = np.unique(table, axis=0, return_counts=True)
+    hits = np.bincount(nearest_rows(records, rows, np.ones(rows.shape[1])), minlength=len(records))
+    return float(np.minimum(hits, copies).sum() / len(rows))
+
+
+def _most(n_others: int) -> int:
+    return int(min(MOST_GUESSES, max(1000, MOST_PAIRS // n_others)))
 
 
 def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) -> Array:
@@ -238,10 +288,10 @@ def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) 
     cut = min(max(round(share * len(table)), 1), len(table) - 1)
     draws, rest = table[order[:cut]], table[order[cut:]]
     if n_guesses < len(table):
-        draws = draws[:MOST_FRESH]
+        draws = draws[: _most(len(rest))]
         records = rest[nearest_rows(rest, draws, span)]
     else:
-        records = rest[:MOST_FRESH]
+        records = rest[: _most(len(draws))]
         draws = draws[nearest_rows(draws, records, span)]
     far = _squared(nearest_others(rest, records, span), records, span)
     return _ratio(_squared(draws, records, span), far)

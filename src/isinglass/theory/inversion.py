@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +19,15 @@ Array = NDArray[Any]
 #: was stored in single precision, at the others.
 _EXPLAINED, _EXACT = 1e-9, 1e-14
 _EXPLAINED_SINGLE, _EXACT_SINGLE = 1e-5, 1e-7
-#: Records drawn within the bounds where no sample is known.
+#: Records to start from; those that a sample lacks are drawn.
 _DRAWN = 1_000
-#: Nearest records of the population to start from.
-_NEIGHBORS = 4
-#: Multiplications for one record's derivatives, and for one start of all records; a table that
-#: takes more (about a hundred columns and as many units) keeps its starting points.
-_MOST_EACH, _MOST_WORK = 3e6, 3e10
+#: Nearest records of the population to start from, and starts drawn around an estimate.
+_NEIGHBORS, _RESTARTS = 2, 40
+#: The search ends where so many starts in turn explain less than this share of the rows left.
+_PATIENCE, _WORTHWHILE = 6, 0.02
+#: Multiplications for one record's derivatives, and for all starts together; a table that takes
+#: more for the first (about a hundred columns and as many units) keeps its starting points.
+_MOST_EACH, _MOST_WORK = 3e6, 8e9
 _TYPICAL_ITERATIONS = 10
 
 
@@ -50,7 +52,12 @@ class Population:
         covariance = trust * np.atleast_2d(np.cov(sample.T, ddof=0))
         covariance += np.diag((1 - trust) * variance + 1e-6)
         precision = np.linalg.inv(covariance)
-        return cls(sample, sample.mean(axis=0), precision * n_columns / np.trace(precision))
+        rng, missing = chance.generator(0), max(0, _DRAWN - len(sample))
+        # Points between two records are like them, and their images cost nothing.
+        share = rng.random((missing, 1))
+        one, other = (sample[rng.integers(len(sample), size=missing)] for _ in range(2))
+        records = np.vstack([sample, share * one + (1 - share) * other])
+        return cls(records, sample.mean(axis=0), precision * n_columns / np.trace(precision))
 
     def strangeness(self, X: Array) -> Array:
         """Squared distance from the mean for every row, in the metric of the precision."""
@@ -69,11 +76,12 @@ def invert(
 ) -> Array:
     """For every released row the record in [0, 1] whose image is nearest to it.
 
-    `starts` are tried first, then a linear estimate and the nearest of the population's records,
-    each on the rows that are not explained yet. Where f folds, several records explain a row:
-    then the first `n_compared` starts are made for all rows, and of the records that explain a
-    row the likeliest is taken. `explained` is how near a record's image must come, as a share of
-    the spread of the images; None means nearly as near as the digits of Z allow.
+    `starts` are tried first, then a linear estimate, the nearest of the population's records, and
+    points around the estimate, each on the rows that are not explained yet. Where f folds,
+    several records explain a row: then the first `n_compared` starts are made for all rows, and
+    of the records that explain a row the likeliest is taken. `explained` is how near a record's
+    image must come, as a share of the spread of the images; None means nearly as near as the
+    digits of Z allow.
     """
     small, turn = network.compressed()
     targets = (Z - network.offset) @ turn
@@ -87,14 +95,14 @@ def invert(
     solved = explained**2 * spread
     shown = small.values(population.records)
     best, cost = _middle(population, targets), np.full(len(Z), np.inf)
-    starts = [*starts, _linear(shown, population.records, targets)]
-    starts += _nearest(shown, population.records, targets)
-    for tried, start in enumerate(starts):
+    in_vain, work = 0, 0.0
+    for tried, start in enumerate(_all_starts(starts, shown, population, targets)):
         rows = np.arange(len(Z)) if tried < n_compared else np.flatnonzero(cost > solved)
-        if not len(rows):
+        if not len(rows) or (tried and work > _MOST_WORK):
             break
+        work += small.work * len(rows) * _TYPICAL_ITERATIONS
         begin = np.clip(start[rows], *edges)
-        if _affordable(small, len(rows)):
+        if small.work <= _MOST_EACH:
             found = solve_rows(
                 small, targets[rows], begin, bounds=edges, metric=population.precision, goal=goal
             )
@@ -105,26 +113,44 @@ def invert(
         likelier = population.strangeness(points) < population.strangeness(best[rows])
         better = np.where(both, likelier, new < cost[rows])
         best[rows[better]], cost[rows[better]] = points[better], new[better]
+        in_vain = in_vain + 1 if (new <= solved).mean() < _WORTHWHILE else 0
+        if in_vain >= _PATIENCE:
+            break
     return best
-
-
-def _affordable(network: Network, n_rows: int) -> bool:
-    total = network.work * n_rows * _TYPICAL_ITERATIONS
-    return network.work <= _MOST_EACH and total <= _MOST_WORK
 
 
 def _middle(population: Population, targets: Array) -> Array:
     return np.tile(population.mean, (len(targets), 1))
 
 
-def _linear(shown: Array, records: Array, targets: Array) -> Array:
+def _all_starts(
+    starts: list[Array], shown: Array, population: Population, targets: Array
+) -> Iterator[Array]:
+    """The given ones, a linear estimate, the nearest records, and linear estimates in error.
+
+    The last are what an estimate leaves open: it is off by what it is off for known records.
+    """
+    yield from starts
+    records = population.records
+    estimate = _ridge(shown, records)
+    middle = estimate(targets)
+    yield middle
+    yield from _nearest(shown, records, targets)
+    errors = records - estimate(shown)
+    # Where the search starts is nobody's secret, so a fixed seed serves.
+    rng = chance.generator(1)
+    for _ in range(_RESTARTS):
+        yield middle + errors[rng.integers(len(errors), size=len(targets))]
+
+
+def _ridge(shown: Array, records: Array) -> Callable[[Array], Array]:
     """Ridge regression of records on their images, held back just enough to have a solution."""
     center, mean = shown.mean(axis=0), records.mean(axis=0)
     A = shown - center
     square = A.T @ A
     square += (1e-6 * np.trace(square) / len(square) + 1e-300) * np.eye(len(square))
     weights = np.linalg.solve(square, A.T @ (records - mean))
-    return np.asarray(mean + (targets - center) @ weights)
+    return lambda targets: np.asarray(mean + (targets - center) @ weights)
 
 
 def _nearest(shown: Array, records: Array, targets: Array) -> list[Array]:

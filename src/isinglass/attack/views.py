@@ -1,0 +1,129 @@
+"""Views: what a snoop may turn a release into before attacking it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack import row_views
+from isinglass.attack.knowledge import ColumnStatistics
+from isinglass.attack.marginals import deviations, divisors
+
+Array = NDArray[Any]
+Turn = Callable[[Array, ColumnStatistics], Array]
+
+#: Powers of ten by which a number is multiplied before its whole part is dropped.
+_DIGITS = range(-4, 11)
+#: Lowest bits of a number's 52 that may carry another number.
+_BITS = (16, 24, 32)
+#: Widest directions that noise shared by all columns may take up.
+_SHARED = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A release turned into another table with as many rows, in a few words and as a function.
+
+    `turn` takes the release and the column statistics that everybody knows.
+    """
+
+    name: str
+    turn: Turn = field(repr=False)
+    along_rows: bool = False  # it needs the rows in the order of the table
+
+
+def views(n_columns: int) -> Iterator[View]:
+    """All views of a release with this many columns."""
+    yield View("values outside the known range replaced by the mean", _inside)
+    yield View("values cut off at the known range", _cut)
+    yield View("ranks as a normal distribution", _normal_scores)
+    yield View("logarithms", _logarithms)
+    yield View("without what all columns of a row share", _without_shared)
+    yield View("without the row's mean", _without_row_mean)
+    for n in _SHARED:
+        if n < n_columns:
+            yield View(f"without the {n} widest directions", _without_widest(n))
+    for power in _DIGITS:
+        yield View(f"the digits after place {power}", _digits(power))
+    for n in _BITS:
+        yield View(f"the lowest {n} bits of each number", _lowest_bits(n))
+    for name, turn in row_views.ROW_VIEWS.items():
+        yield View(name, turn, along_rows=True)
+
+
+def _inside(Z: Array, known: ColumnStatistics) -> Array:
+    if Z.shape[1] != len(known.mean):
+        return Z
+    return np.where((known.low <= Z) & (known.high >= Z), Z, known.mean)
+
+
+def _cut(Z: Array, known: ColumnStatistics) -> Array:
+    return np.clip(Z, known.low, known.high) if Z.shape[1] == len(known.mean) else Z
+
+
+def _normal_scores(Z: Array, known: ColumnStatistics) -> Array:
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(Z, axis=0) - 0.5) / len(Z)))
+
+
+def _logarithms(Z: Array, known: ColumnStatistics) -> Array:
+    return np.sign(Z) * np.log1p(np.abs(Z))
+
+
+def _in_units(Z: Array, known: ColumnStatistics) -> Array:
+    """In deviations of the table's columns, where the release may have those; else of its own."""
+    unit = known.deviation if Z.shape[1] == len(known.mean) else deviations(Z)
+    return np.asarray((Z - Z.mean(axis=0)) / divisors(unit))
+
+
+def _without_row_mean(Z: Array, known: ColumnStatistics) -> Array:
+    return np.asarray(Z - Z.mean(axis=1, keepdims=True))
+
+
+def _without_shared(Z: Array, known: ColumnStatistics) -> Array:
+    """The best linear estimate where one number a row was added to all columns.
+
+    What a column varies too much is that number's share in it, so its covariance N is known, and
+    the estimate is (I - N C^-1) z with C the covariance of the release.
+    """
+    if Z.shape[1] != len(known.mean) or len(Z) < 2:
+        return Z
+    centered = Z - Z.mean(axis=0)
+    C = np.atleast_2d(np.cov(centered.T))
+    excess = np.sqrt(np.maximum(np.diag(C) - np.square(known.deviation), 0.0))
+    weights = np.linalg.pinv(C, rcond=1e-10, hermitian=True) @ np.outer(excess, excess)
+    return np.asarray(known.mean + centered - centered @ weights)
+
+
+def _without_widest(n: int) -> Turn:
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        rows = _in_units(Z, known)
+        _, directions = np.linalg.eigh(np.atleast_2d(rows.T @ rows))
+        widest = directions[:, -n:]
+        return np.asarray(rows - (rows @ widest) @ widest.T)
+
+    return turn
+
+
+def _digits(power: int) -> Turn:
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        moved = Z * 10.0**power
+        # A digit that rounding left just below the next whole number belongs to that one.
+        rounding = 4 * np.spacing(np.abs(moved))
+        return np.asarray(np.maximum(moved - np.floor(moved + rounding), 0.0))
+
+    return turn
+
+
+def _lowest_bits(n: int) -> Turn:
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        bits = np.ascontiguousarray(Z, dtype=np.float64).view(np.uint64)
+        return np.asarray((bits & np.uint64(2**n - 1)).astype(np.float64))
+
+    return turn
