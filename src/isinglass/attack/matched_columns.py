@@ -25,6 +25,7 @@ from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
     Knowledge,
+    OtherReleases,
     PopulationSample,
     PublicTable,
 )
@@ -64,6 +65,8 @@ class MatchedColumnsAttack(Attack):
     columns; lines are refined by the records that meet their rows. With column statistics alone,
     columns are matched by skewness and range.
 
+    Other releases of the same rows add their columns to choose from.
+
     No row number is needed, and the guess is a reading of the release column by column: what it
     shows of single records is what the release shows.
     """
@@ -76,6 +79,8 @@ class MatchedColumnsAttack(Attack):
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         Z, known = rows_of(released), Knowledge.of(knowledge)
+        if (others := known.find(OtherReleases)) is not None:
+            Z = np.column_stack([Z, *others.tables])
         records = reference(known)
         if records is None:
             return clipped(_by_statistics(Z, known), known)

@@ -23,15 +23,23 @@ class NaiveAttack(Attack):
     as much as its variance exceeds the table's. Any other is moved to the column's known mean and
     deviation. A constant released column, and a release with another number of columns, say
     nothing, and the guess is the mean.
+
+    With `as_it_stands`, values are believed: those that were left alone among others that were
+    replaced by a mean, and means of groups, need no correction.
     """
 
     name = "naive"
     needs = (ColumnStatistics,)
 
+    def __init__(self, *, as_it_stands: bool = False) -> None:
+        self.as_it_stands = as_it_stands
+
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)
         statistics = known.need(ColumnStatistics)
         d = len(statistics.mean)
+        if self.as_it_stands:
+            return clipped(rows_of(released), known)
         others = known.find(OtherReleases)
         tables = [rows_of(released), *(others.tables if others is not None else ())]
         rows = len(tables[0])

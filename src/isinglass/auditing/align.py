@@ -41,8 +41,11 @@ class Loaded:
         return row if self.numbers is None else int(self.numbers[row])
 
 
-def load(source: Source, tell: Progress, stage: str) -> Loaded:
-    """Read a whole file; an audit compares every row with every other, so it holds them all."""
+def load(source: Source, tell: Progress, stage: str, *, with_holes: bool = False) -> Loaded:
+    """Read a whole file; an audit compares every row with every other, so it holds them all.
+
+    Missing numbers are settled as the source says, or are NaN.
+    """
     table = source.table
     width = source.n_columns * np.dtype(source.dtype).itemsize
     # Once as blocks and once as the whole they are joined to.
@@ -52,7 +55,7 @@ def load(source: Source, tell: Progress, stage: str) -> Loaded:
             "there is; audit a release of fewer rows made in the same way"
         )
     blocks, beside, numbers, done = [], [], [], 0
-    for block in one_ahead(source.blocks()):
+    for block in one_ahead(source.blocks(with_holes=with_holes)):
         blocks.append(np.ascontiguousarray(block.X))
         beside.append(block.kept)
         if source.missing == "drop":
@@ -134,7 +137,7 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
 
     Codes are the same on both sides. None where values cannot be compared at all.
     """
-    first, second = _as_numbers(released), _as_numbers(own)
+    first, second = as_numbers(released), as_numbers(own)
     if first is not None and second is not None:
         return KeptColumn(first, second, is_category=False)
     try:
@@ -166,7 +169,7 @@ def flattened(column: pa.ChunkedArray) -> Array | None:
     return None if read is None else read.released[:, np.newaxis]
 
 
-def _as_numbers(column: pa.ChunkedArray) -> Array | None:
+def as_numbers(column: pa.ChunkedArray) -> Array | None:
     """Numbers, times, or numbers written as text; None for any other text."""
     kind = column.type
     try:

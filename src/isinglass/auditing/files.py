@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isinglass.attack.knowledge import KeptColumns
+from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
-from isinglass.auditing.align import Array, KeptColumn, Loaded, Rows
+from isinglass.auditing.align import Loaded, Rows
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -26,17 +26,18 @@ from isinglass.auditing.made_from import (
     table_columns,
 )
 from isinglass.auditing.policy import Policy
+from isinglass.auditing.release_file import Beside, kept_names, load_release, open_release
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
+from isinglass.auditing.row_match import in_table_order, match_rows
 from isinglass.auditing.run import audit
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
 from isinglass.release import Facts
-from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
-from isinglass.table.read import Table, open_table
-from isinglass.table.shuffle import keyed_order
+from isinglass.table.read import open_table
 
 TOGETHER = "all releases of these rows are attacked together"
 
@@ -96,7 +97,7 @@ def audit_files(
     if len(set(paths)) < len(paths):
         raise AuditError("each release counts once; --also names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = open_table(release, encoding=encoding, delimiter=delimiter)
+    released = open_release(release, encoding, delimiter)
     facts = facts_of(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -105,7 +106,7 @@ def audit_files(
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     # The table's own values of what was kept: what a public table would be joined by.
-    kept_there = _kept_names(facts, released)
+    kept_there = kept_names(facts, released)
     apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
     apart = [n for n in apart if facts is not None or not is_numeric(opened.schema.field(n).type)]
     columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
@@ -118,9 +119,13 @@ def audit_files(
     if opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
         notes.append(f"{left:,} rows of the table with missing values were left out.")
-    theirs, kept_names = _load_release(released, facts, id_column, label, progress)
+    theirs, names = load_release(
+        released, facts, id_column, label, source.names, mine.beside.column_names, notes, progress
+    )
     n_rows = len(mine.X)
-    mine, theirs, rows, correspond, ordered = _aligned(mine, theirs, facts, key, id_column, notes)
+    matched = match_rows(mine, theirs, facts, key, id_column, notes)
+    mine, theirs, rows = matched.table, matched.release, matched.rows
+    correspond, ordered = matched.correspond, matched.ordered
     if len(theirs.X) != len(mine.X) and hasattr(perturbation, "_key"):
         raise AuditError(
             f"{mine.name} has {len(mine.X):,} rows and {theirs.name} has {len(theirs.X):,}: the "
@@ -130,11 +135,25 @@ def audit_files(
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
-    kept, beyond = _kept(theirs, mine, kept_names, notes)
+    left_beside = Beside()
+    left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
-    others, other_parameters = [], []
+    others = list(matched.others)
+    other_parameters: list[PublicParameters | None] = [None] * len(others)
     for path in other_releases:
-        other = _other(path, mine, rows, n_rows, aligned, id_column, label, encoding, delimiter)
+        other = _other(
+            path,
+            mine,
+            rows,
+            n_rows,
+            aligned,
+            id_column,
+            label,
+            source.names,
+            notes,
+            encoding,
+            delimiter,
+        )
         if other is None:
             notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
             continue
@@ -142,8 +161,10 @@ def audit_files(
         others.append(loaded.X)
         same = said is not None and made_from_these(said, source.names)
         other_parameters.append(public_parameters(said, source.names) if same else None)
-        more, further = _kept(loaded, mine, [n for n in unchanged if n not in kept], notes)
-        kept, beyond = kept | more, [*beyond, *further]
+        left_beside.add(loaded, mine, [n for n in unchanged if n not in left_beside.kept])
+    kept, beyond = left_beside.kept, left_beside.tables()
+    if beyond:
+        notes.append("What left beside the table's columns was attacked with them.")
     if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(facts, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -167,18 +188,18 @@ def audit_files(
             np.array([k.is_category for k in kept.values()]),
         ),
         table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
-        other_releases=(*others, *([np.column_stack(beyond)] if beyond else [])),
-        other_parameters=(*other_parameters, *([None] if beyond else [])),
+        other_releases=(*others, *beyond),
+        other_parameters=(*other_parameters, *[None] * len(beyond)),
         rows_correspond=correspond,
         order_known=ordered,
-        order_shows=facts is None or facts.order != "keyed",
+        order_shows=matched.order_shows,
         id_released=id_column is not None,
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,
         progress=progress,
     )
-    lines = _together(len(others), facts, earlier, notes)
+    lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     found = report.findings
     linkage = found.linkage
     if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file
@@ -212,109 +233,6 @@ def _file(table: Any) -> str:
     return Path(table).name if isinstance(table, str | Path) else type(table).__name__
 
 
-def _load_release(
-    release: Table, facts: Facts | None, id_column: str | None, label: str | None, tell: Progress
-) -> tuple[Loaded, tuple[str, ...]]:
-    schema = release.schema
-    if id_column is not None and id_column not in schema.names:
-        raise AuditError(
-            f"{release.name} has no column named {id_column} to match rows by; "
-            f"it has {listed(schema.names)}"
-        )
-    kept: tuple[str, ...] = () if facts is None else facts.kept
-    if facts is not None:
-        numeric = list(facts.columns)
-        if lost := [n for n in (*facts.columns, *kept) if n not in schema.names]:
-            raise AuditError(f"{release.name} lacks columns that it says it has: {listed(lost)}")
-        # A column that the file does not speak of has left all the same.
-        kept += tuple(n for n in schema.names if n not in (*numeric, *kept, id_column))
-    else:
-        apart = (id_column, label)
-        ours = [n for n in schema.names if n not in apart]
-        numeric = [n for n in ours if is_numeric(schema.field(n).type)]
-        kept = tuple(n for n in ours if n not in numeric)  # text may say it all
-    if not numeric:
-        raise AuditError(f"{release.name} has no numeric column to attack")
-    beside = [*kept, *([id_column] if id_column is not None and id_column not in kept else [])]
-    source = Source(release, Columns(tuple(numeric), (), tuple(beside)))
-    return align.load(source, tell, "reading the release"), tuple(n for n in kept if n != id_column)
-
-
-def _aligned(
-    mine: Loaded,
-    theirs: Loaded,
-    facts: Facts | None,
-    key: KeyFacts | None,
-    id_column: str | None,
-    notes: list[str],
-) -> tuple[Loaded, Loaded, Rows, bool | None, bool]:
-    """Both row for row; the table's rows that are left; whether rows correspond; if order is known.
-
-    It is not where each row is somebody's, and only a key that is not here knows whose.
-    """
-    everything = np.arange(len(mine.X))
-    if facts is not None and not keeps_rows(facts):
-        # It is only said that rows do not correspond; where they might, both are tried.
-        same = len(mine.X) == len(theirs.X)
-        return mine, theirs, everything, None if same else False, True
-    if id_column is not None:
-        rows, places = align.match(mine, theirs, id_column)
-        for loaded, n in ((mine, len(rows)), (theirs, len(places))):
-            if n < len(loaded.X):
-                notes.append(
-                    f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner."
-                )
-        return mine.take(rows), theirs.take(places), rows, True, True
-    if told := align.other_length(mine, theirs):
-        notes.append(told)
-        return mine, theirs, everything, False, False
-    if facts is not None and facts.order == "keyed":
-        if key is None or key.shuffle is None:
-            notes.append("The release is in a secret order and the key was not given to undo it.")
-            return mine, theirs, everything, True, False
-        order = keyed_order(key.shuffle, len(theirs.X))
-        return mine, align.undo(theirs, order), everything, True, True
-    return mine, theirs, everything, None if facts is None else True, True
-
-
-def _kept_names(facts: Facts | None, release: Table) -> tuple[str, ...]:
-    """Columns that may have left as they were: those that a release names, or any text."""
-    if facts is not None:
-        return facts.kept
-    schema = release.schema
-    return tuple(n for n in schema.names if not is_numeric(schema.field(n).type))
-
-
-def _kept(
-    release: Loaded, table: Loaded, names: Sequence[str], notes: list[str]
-) -> tuple[dict[str, KeptColumn], list[Array]]:
-    """Kept columns, by which rows are joined; then numbers of columns the table does not have.
-
-    The table's own column of the same name is what others know of it. What stands in a column
-    of another name is learned like any released number.
-    """
-    found: dict[str, KeptColumn] = {}
-    beyond: list[Array] = []
-    for name in names:
-        released = release.beside.column(name)
-        if name in table.beside.column_names:
-            column = align.as_kept(released, table.beside.column(name))
-            if column is not None:
-                found[name] = column
-                continue
-        read = align.flattened(released)
-        if read is None:
-            raise AuditError(
-                f"{release.name}, column {name} holds values that an audit cannot look at, and "
-                "what was not looked at may say it all; turn them into numbers or text, or leave "
-                "them out of the release"
-            )
-        beyond.append(read)
-    if beyond:
-        notes.append("Columns that the table does not have were attacked with the others.")
-    return found, beyond
-
-
 def _other(
     path: str | Path,
     mine: Loaded,
@@ -323,18 +241,21 @@ def _other(
     aligned: bool,
     id_column: str | None,
     label: str | None,
+    table_names: Sequence[str],
+    notes: list[str],
     encoding: str,
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = facts_of(path)
-    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    opened = open_release(path, encoding, delimiter)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
-    unknown_order = by_id is None and facts is not None and facts.order == "keyed"
-    if unknown_order or not aligned or (facts is not None and not keeps_rows(facts)):
+    if not aligned or (facts is not None and not keeps_rows(facts)):
         return None
-    loaded, kept = _load_release(opened, facts, by_id, label, quiet)
+    loaded, kept = load_release(
+        opened, facts, by_id, label, table_names, mine.beside.column_names, notes, quiet
+    )
     if by_id is not None:
         present, places = align.match(mine, loaded, by_id)
         if len(present) < len(mine.X):
@@ -348,4 +269,7 @@ def _other(
             f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
             "do not match by order; name a column that identifies rows in all files with --id"
         )
+    if facts is not None and facts.order == "keyed":
+        standing = in_table_order(mine.X, loaded.take(rows))  # its order is a claim
+        return None if standing is None else (standing, facts, kept)
     return loaded.take(rows), facts, kept

@@ -215,7 +215,21 @@ def _has_matrix(scene: Scene) -> bool:
 
 
 def _naive(scene: Scene, seed: int) -> Iterator[Step]:
-    yield Step(NaiveAttack(), scene.common() | scene.statistics, scene.table.shape[1])
+    d = scene.table.shape[1]
+    yield Step(NaiveAttack(), scene.common() | scene.statistics, d)
+    if scene.released.shape[1] == d and _narrowed(scene):
+        known = scene.common(others=False) | scene.statistics
+        attack, how = NaiveAttack(as_it_stands=True), "taking the values as they stand"
+        yield Step(attack, known, d, how=how)
+
+
+def _narrowed(scene: Scene) -> bool:
+    """Whether released columns have the table's means and less than its deviations."""
+    Z, statistics = np.asarray(scene.released, dtype=np.float64), scene.statistics
+    deviation = Z.std(axis=0)
+    near = 4.0 * statistics.deviation / np.sqrt(len(Z))
+    centered = np.abs(Z.mean(axis=0) - statistics.mean) <= near
+    return bool((centered & (deviation < 0.95 * statistics.deviation)).mean() >= 0.5)
 
 
 def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
@@ -355,6 +369,10 @@ def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(attack, known, d)
     yield Step(attack, known | scene.sample(), d)
     yield Step(attack, known | scene.public_table(), d)
+    if scene.others:
+        known, how = scene.common() | scene.statistics, "all columns side by side"
+        for more in (Knowledge(), scene.sample(), scene.public_table()):
+            yield Step(attack, known | more, d, how=how)
 
 
 def _codes(scene: Scene, seed: int) -> Iterator[Step]:

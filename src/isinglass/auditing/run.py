@@ -25,16 +25,17 @@ from isinglass.auditing.attackers import (
     failed_with_knowledge,
 )
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
+from isinglass.auditing.cells import unchanged_cells
 from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
-from isinglass.auditing.link import linkage, recognition
+from isinglass.auditing.link import linkage, linkage_by_cells, recognition
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.members import membership
 from isinglass.auditing.plan import plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import NOT_MEASURED, Findings, Linkage, MembershipResult
+from isinglass.auditing.result import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.score import wilson
 from isinglass.auditing.singled import singled_out
@@ -280,13 +281,18 @@ def audit(
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
     verbatim, unique = _verbatim(X, scene, rng), 1.0 if id_released else unique_share(scene)
+    cells = unchanged_cells(
+        X, np.column_stack([Z, *scene.others]), rows_correspond, chance.generator(seed)
+    )
+    if cells >= SOME and linked is not None:
+        linked = _closest([linked, linkage_by_cells(scene)])
     shown: dict[str, Any] = {
-        "verbatim": verbatim, "recognition": recognized, "linkage": linked,
+        "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
         "membership": members, "part": rows_correspond is False and len(Z) < len(X),
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
-    notes += _notes(scene, verbatim, subject.yard.varies)
+    notes += _notes(scene, verbatim, cells, subject.yard.varies)
     if useless := failed_with_knowledge(results):
         notes.append(
             f"Attacks that did worse than a blind guess, though others with no more knowledge "
@@ -382,11 +388,13 @@ def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
     return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
 
 
-def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str]:
+def _notes(scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]) -> list[str]:
     """What a reader must know beside the numbers."""
     notes = []
     if verbatim > 0:
         notes.append(f"{share(verbatim)} of the released rows are records of the table, unchanged.")
+    if cells > verbatim and cells >= 0.01:
+        notes.append(f"{share(cells)} of the cells are values of the table, unchanged.")
     constant = int((~varies).sum())
     if constant:
         notes.append(f"Columns that hold one value only and were left out: {constant}.")

@@ -78,12 +78,12 @@ class Source:
         """Where the encoded columns stand; their bounds are 0 and 1 whatever the table holds."""
         return range(len(self.columns.numeric), self.n_columns)
 
-    def blocks(self) -> Iterator[Block]:
-        """Clean blocks, in row order; one pass over the table."""
+    def blocks(self, *, with_holes: bool = False) -> Iterator[Block]:
+        """Clean blocks, in row order; one pass over the table. Holes, if asked for, are NaN."""
         width = len(self.columns.numeric)
         stream = self._raw()
         for block in stream:
-            if all_finite(block.X):
+            if with_holes or all_finite(block.X):
                 yield block
                 continue
             finite = np.isfinite(block.X)

@@ -1,0 +1,90 @@
+"""Numbers in any column of a release: in lists, times, and inside text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from isinglass.auditing.align import as_numbers, flattened
+from isinglass.table.columns import is_numeric
+
+Array = NDArray[Any]
+
+_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%Y%m%dT%H%M%S", "%d-%m-%Y")
+_MOST_NUMBERS = 10_000  # in one cell
+#: Numbers that stand in a smaller share of the rows belong to a few texts, not to the records.
+_FEWEST = 0.05
+
+
+def read_numbers(column: pa.ChunkedArray) -> Array | None:
+    """All numbers of a column, one or several a row; None where it holds none that vary.
+
+    A cell that lacks one of them has the mean of the others.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    whole = as_numbers(column)
+    if whole is not None:
+        return _varying(whole[:, np.newaxis])
+    if pa.types.is_nested(kind):
+        found = flattened(column)
+        return None if found is None else _varying(found)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    when = _times(column)
+    return _varying(when[:, np.newaxis]) if when is not None else _in_text(column)
+
+
+def is_all_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether a column says nothing that its numbers do not say."""
+    return is_numeric(column.type) or pa.types.is_nested(column.type) or (
+        as_numbers(column) is not None
+    )  # fmt: skip
+
+
+def _times(column: pa.ChunkedArray) -> Array | None:
+    """Dates and times that are written as text; None where it is no such text."""
+    texts = pc.utf8_trim_whitespace(column)
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    if texts.null_count == len(texts):
+        return None
+    for unit in ("ns", "us"):
+        try:
+            return as_numbers(texts.cast(pa.timestamp(unit)))
+        except pa.ArrowException:
+            continue
+    for form in _DATES:
+        try:
+            return as_numbers(pc.strptime(texts, format=form, unit="s"))
+        except pa.ArrowException:
+            continue
+    return None
+
+
+def _in_text(column: pa.ChunkedArray) -> Array | None:
+    texts = column.fill_null("").to_pylist()
+    # A comma is a decimal point where no point is to be seen, and no other sign between numbers.
+    point = not any("." in text for text in texts) and all(text.count(",") <= 1 for text in texts)
+    find = _NUMBER.findall
+    rows = [find(text.replace(",", ".") if point else text)[:_MOST_NUMBERS] for text in texts]
+    width = max(map(len, rows), default=0)
+    values = np.full((len(rows), width), np.nan)
+    for i, row in enumerate(rows):
+        values[i, : len(row)] = row
+    known = np.isfinite(values)
+    often = known.mean(axis=0) >= _FEWEST
+    values, known = values[:, often], known[:, often]
+    mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return _varying(np.where(known, values, mean))
+
+
+def _varying(values: Array) -> Array | None:
+    varies = np.ptp(values, axis=0) > 0
+    return values[:, varies] if varies.any() else None
