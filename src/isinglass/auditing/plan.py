@@ -329,12 +329,22 @@ def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    """With the public table; then with a sample alone, by whoever recognizes a few records."""
     d, n = scene.table.shape[1], scene.cast.most_pairs
     known = scene.common(others=False, whole=True) | scene.public_table()
     if n:
         known |= scene.cast.pairs(scene.table, n, whole=True)
     attack = PatternLinkageAttack(random_state=seed)
     yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
+    few, sample = min(few_pairs(d), n), scene.sample()
+    known = scene.common(others=False, whole=True) | scene.statistics
+    known |= PublicTable(sample.records, sample.kept, complete=False)
+    if few:
+        known |= scene.cast.pairs(scene.table, few, whole=True)
+    yield Step(
+        PatternLinkageAttack(random_state=seed), known, d, few, few or None, uses_rows=True,
+        whole=True, how="looking for the records of the sample",
+    )  # fmt: skip
 
 
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:

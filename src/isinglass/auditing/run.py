@@ -357,21 +357,23 @@ def _table_kept(
 
 def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
     """How well records of the public table, and of the sample, are linked to released rows."""
-    linked = recognized = patterns = None
+    linked: list[Linkage | None] = []
+    recognized: list[Linkage | None] = []
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
-        if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
-            patterns = linkage(scene, attack.kept)
+        patterns = isinstance(attack, PatternLinkageAttack)
+        if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
             continue
-        if not isinstance(attack, KeepingLinkage) or attack.kept is None:
-            continue
-        if attacker == INSIDER and outcome.step.few:
-            linked = linkage(scene, attack.kept)
-        elif attacker != KEY_HOLDER:
-            recognized = recognition(scene, attack.kept)
-    if patterns is not None and (linked is None or patterns.average < linked.average):
-        linked = patterns
-    return linked, recognized
+        if attacker == INSIDER and (outcome.step.few or patterns):
+            linked.append(linkage(scene, attack.kept))
+        elif attacker not in (INSIDER, KEY_HOLDER):
+            recognized.append(recognition(scene, attack.kept))
+    return _lowest(linked), _lowest(recognized)
+
+
+def _lowest(found: Sequence[Linkage | None]) -> Linkage | None:
+    """The way to link under which fewest records fit a row as well as its own."""
+    return min((one for one in found if one is not None), key=lambda one: one.average, default=None)
 
 
 def _notes(scene: Scene, verbatim: float, varies: NDArray[np.bool_]) -> list[str]:
