@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,18 @@ Rows = NDArray[np.intp]
 
 #: How near two values are, in deviations of their column.
 NEAR = (1e-9, 1e-5, 1e-3, 1e-2, 5e-2, 0.2, 0.6)
-#: Those that are tried where no known pair tells.
-_TRIED = (1e-9, 1e-3, 1e-2, 5e-2)
 #: Pairs that all columns together count for in each of them.
 _SHARED = 4.0
-#: Without pairs: the share of cells that are thought to have been left alone.
-_LEFT = 0.5
-#: A lead counts if it is so many times the largest that chance gave ...
-_MOVED = 1.2
+#: A value is written in place of others if it stands in three times as many rows as it should,
+#: or in so many where it should stand in none.
+_WRITTEN = 2.0
+_ROUNDS = 2
+#: A lead counts if chance gives a smaller one in this share of rows ...
+_USUAL = 0.98
 #: ... and a single cell if hardly anybody else has its value.
 _RARE = 0.8
+#: Values that are farther apart than this tolerance tell little.
+_TELLING = 3
 #: Records that one row is compared with at a time, times rows.
 _BLOCK = 1 << 22
 
@@ -70,6 +72,7 @@ class Cells:
 
     name: str
     columns: Array = field(repr=False)  # values of the public records, sorted
+    written: Array = field(repr=False)  # those of the released rows
     reach: Array = field(repr=False)
     own: Array = field(repr=False)  # (tolerances + 1, columns): shares of own cells in each band
 
@@ -77,15 +80,25 @@ class Cells:
         n = len(self.columns)
         within = np.empty((len(self.reach) + 1, *rows.shape))
         for k, reach in enumerate(self.reach):
-            for j, column in enumerate(self.columns.T):
-                ends = rows[:, j] - reach[j], rows[:, j] + reach[j]
-                count = np.searchsorted(column, ends[1], side="right")
-                within[k, :, j] = (count - np.searchsorted(column, ends[0], side="left")) / n
+            within[k] = _within(rows, reach, self.columns)
         within[-1] = 1.0
         # Bands between one tolerance and the next; nobody else's record is as rare as can be.
         strangers = np.diff(within, axis=0, prepend=0.0)
         ratio = np.log(self.own)[:, np.newaxis] - np.log(np.maximum(strangers, 0.5 / n))
-        return CellFit(rows, records, self.reach, ratio[:-1] - ratio[1:])
+        weight = ratio[:-1] - ratio[1:]
+        # A value written in place of many others says nothing of whom it was written for.
+        usual = _within(rows, self.reach[0], self.columns) + _WRITTEN / len(self.written)
+        weight[:, _within(rows, self.reach[0], self.written) > 3 * usual] = 0.0
+        return CellFit(rows, records, self.reach, weight)
+
+
+def _within(rows: Array, reach: Array, columns: Array) -> Array:
+    """The share of a sorted column that lies within reach of each value."""
+    found = np.empty(rows.shape)
+    for j, column in enumerate(columns.T):
+        above = np.searchsorted(column, rows[:, j] + reach[j], side="right")
+        found[:, j] = above - np.searchsorted(column, rows[:, j] - reach[j], side="left")
+    return found / len(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,36 +107,35 @@ class CellFamily:
 
     So swapped, suppressed or coarsely noised cells hide nothing: they count for nobody, and the
     others name the record. With known pairs, how often a row's own value is how near; without,
-    half of the cells are thought to agree to `near`.
+    any nearness is thought to be as frequent as any other.
     """
 
     columns: Array = field(repr=False)  # values of the public records, sorted
-    near: float | None = None
-
-    @property
-    def name(self) -> str:
-        return "cells left as they were" + ("" if self.near is None else f", to {self.near:g}")
+    written: Array = field(repr=False)  # those of the released rows
+    name: str = "cells left as they were"
 
     def learned(self, seen: Seen) -> Cells:
-        unit, d = divisors(deviations(seen.some_records)), self.columns.shape[1]
-        if self.near is not None or not len(seen.rows):
-            near = np.array([self.near or NEAR[2]])
-            own = np.array([[_LEFT], [1 - _LEFT]]) * np.ones(d)
-            return Cells(self.name, self.columns, near[:, np.newaxis] * unit, own)
-        reach = np.array(NEAR)[:, np.newaxis] * unit
+        reach = np.array(NEAR)[:, np.newaxis] * divisors(deviations(seen.some_records))
         apart = np.abs(seen.rows - seen.records)
         band = (apart > reach[:, np.newaxis]).sum(axis=0)
         count = (band == np.arange(len(NEAR) + 1)[:, np.newaxis, np.newaxis]).sum(axis=1)
         shared = (count.sum(axis=1) + 0.5) / (count.sum() + 0.5 * len(count))
         own = (count + _SHARED * shared[:, np.newaxis]) / (len(seen.rows) + _SHARED)
-        return Cells(self.name, self.columns, reach, own)
+        return Cells(self.name, self.columns, self.written, reach, own)
 
 
-def cell_families(records: Array, *, known: bool) -> list[CellFamily]:
-    """One that known pairs teach; without them one for each tolerance."""
-    columns = np.sort(records, axis=0)
-    kinds: tuple[float | None, ...] = (None,) if known else _TRIED
-    return [CellFamily(columns, near) for near in kinds]
+def taught_by_itself(
+    family: CellFamily, seen: Seen, rows: Array, records: Array, rng: np.random.Generator
+) -> Cells:
+    """Without pairs: rows for which one record stands out are taken for pairs."""
+    cells = family.learned(seen)
+    for _ in range(_ROUNDS):
+        clear = stands_out(cells, rows, records, rng)
+        if not clear.any():
+            break
+        best = cells.fit(rows[clear], records).best()[0]
+        cells = family.learned(replace(seen, rows=rows[clear], records=records[best]))
+    return cells
 
 
 def stands_out(
@@ -137,10 +149,10 @@ def stands_out(
     """
     mixed = np.column_stack([rng.permutation(column) for column in rows.T])
     away = rng.uniform(2, 4, size=mixed.shape) * rng.choice([-1.0, 1.0], size=mixed.shape)
-    moved = mixed + away * cells.reach[-1]
+    moved = mixed + away * cells.reach[_TELLING]
     ours, chance, near = (_leads(cells.fit(z, records)) for z in (rows, mixed, moved))
-    alone = max(_MOVED * near.max(), _RARE * np.log(len(records)))
-    return np.asarray(ours > min(_MOVED * chance.max(), alone) + 1e-9)
+    alone = max(np.quantile(near, _USUAL), _RARE * np.log(len(records)))
+    return np.asarray(ours > min(np.quantile(chance, _USUAL), alone) + 1e-9)
 
 
 def _leads(fit: CellFit) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.cells import CellFamily, Cells, cell_families
+from isinglass.attack.cells import CellFamily, Cells, taught_by_itself
 from isinglass.attack.families import Family, Features, Seen
 from isinglass.attack.fit import blocks
 from isinglass.attack.groups import group_members
@@ -32,6 +32,7 @@ from isinglass.attack.patterns import row_colors, same_columns
 from isinglass.attack.residues import residues
 from isinglass.attack.scalings import Scalings
 from isinglass.attack.within_rows import column_ranks, within_rows
+from isinglass.attack.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 
@@ -69,13 +70,15 @@ class PatternLinkageAttack(Attack):
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The public record that fits each released row best."""
+        public = Knowledge.of(knowledge).need(PublicTable)
         linker = self.linker(released, knowledge)
         if linker is None:  # nothing is left to link by
             self.kept = None
-            records = Knowledge.of(knowledge).need(PublicTable).records
-            return np.tile(records.mean(axis=0), (len(rows_of(released)), 1))
+            return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         # Plain values are what `LinkageAttack` is for; levels need not be counted twice.
         self.kept = None if linker.how in PLAIN else linker
+        if self.kept is None and not public.complete:
+            return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         return linker.guess()
 
     def linker(self, released: ArrayLike, knowledge: Fact | Knowledge) -> PatternLinker | None:
@@ -129,12 +132,14 @@ def _kinds(
     """All kinds of features of rows whose columns correspond to the table's."""
     some = tuple(m[sample_rows(len(m), rng, _SOME)] for m in (Z, P))
     scalings = Scalings(Z, P, (some[0], some[1]), statistics)
+    ours, theirs = np.sort(Z, axis=0), np.sort(P, axis=0)
     return [
         *invariants(scalings),
         *within_rows(scalings),
-        column_ranks(Z, P),
+        column_ranks(ours, theirs),
         *residues(P, known=known),
-        *cell_families(P, known=known),
+        *([wrapped(scalings)] if known else []),
+        CellFamily(theirs, ours),
     ]
 
 
@@ -157,7 +162,10 @@ def _clearest(
         best = 0
     if best >= len(settled):
         return special[best - len(settled)]
-    return _built(settled[best], Z, P)
+    kind, found = kinds[best], settled[best]
+    if isinstance(kind, CellFamily):
+        found = taught_by_itself(kind, seen, Z[rows], P, rng)
+    return _built(found, Z, P)
 
 
 def _clear(linker: PatternLinker, rows: Rows) -> float:

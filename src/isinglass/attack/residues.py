@@ -15,6 +15,7 @@ Array = NDArray[Any]
 
 #: Grids that are tried, in deviations of a column: coarser ones than its spread, and finer ones.
 _COARSEST, _FINEST = 1e2, 1e-4
+_LARGE = 20_000
 #: Known pairs whose differences are searched for a grid of their own.
 _MOST_SEARCHED = 40
 #: Of grids that agree about as well the coarsest leaves most of a value.
@@ -32,28 +33,31 @@ def residues(records: Array, *, known: bool) -> Iterator[Family]:
         # Pairs say which grid it is; without any the widest column's deviation would do as well.
         yield Family("values modulo a grid", _modulo(unit), _settle)
         return
-    for grid in _round_numbers(_FINEST * unit.min(), _COARSEST * unit.max()):
+    # Steps of 2 or 5 are steps of 1 as well; in a large table that has to do.
+    digits = (1, 2, 5) if len(records) <= _LARGE else (1,)
+    for grid in round_numbers(_FINEST * unit.min(), _COARSEST * unit.max(), digits):
         fine = (grid >= _FINEST * unit) & (grid <= _COARSEST * unit)
         yield Family(f"values modulo {grid:g}", _modulo(np.where(fine, grid, np.inf)))
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
+def round_numbers(low: float, high: float, digits: tuple[int, ...] = (1, 2, 5)) -> list[float]:
     """1, 2 and 5 times powers of ten, the largest first."""
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    found = [m * 10.0**k for k in powers for m in (1, 2, 5)]
+    found = [m * 10.0**k for k in powers for m in digits]
     return sorted((g for g in found if low <= g <= high), reverse=True)
 
 
 def _modulo(grid: Array) -> Of:
     def of(rows: Array, records: Array) -> tuple[Array, Array]:
-        return _on_circle(rows, grid), _on_circle(records, grid)
+        return on_circle(rows / grid), on_circle(records / grid)
 
     return of
 
 
-def _on_circle(values: Array, grid: Array) -> Array:
-    turn = 2 * np.pi * np.remainder(values / grid, 1.0)
-    return np.hstack([np.cos(turn), np.sin(turn)])
+def on_circle(turns: Array) -> Array:
+    """Points on a circle, once round for each full turn."""
+    angle = 2 * np.pi * np.remainder(turns, 1.0)
+    return np.hstack([np.cos(angle), np.sin(angle)])
 
 
 def _settle(seen: Seen) -> Of:
@@ -66,7 +70,7 @@ def _settle(seen: Seen) -> Of:
 
 def _best_grid(z: Array, x: Array, some_z: Array, some_x: Array, unit: float) -> float:
     """The grid under which known pairs agree most, and more than strangers do."""
-    grids = _round_numbers(_FINEST * unit, _COARSEST * unit) + _steps(z - x, unit)
+    grids = round_numbers(_FINEST * unit, _COARSEST * unit) + _steps(z - x, unit)
     grids = sorted(grids, reverse=True)
     per = 2j * np.pi / np.array(grids)[:, np.newaxis]
     agree = np.abs(np.exp(per * (z - x)).mean(axis=1))

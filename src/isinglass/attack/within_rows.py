@@ -49,9 +49,11 @@ def within_rows(scalings: Scalings) -> Iterator[Family]:
     yield Family("direction of gaps in the row, divided by deviations", divided)
 
 
-def column_ranks(released: Array, records: Array) -> Family:
-    """Places in the column: whatever bends a column, rising or falling, keeps them."""
-    ours, theirs = (np.sort(m, axis=0) for m in (released, records))
+def column_ranks(ours: Array, theirs: Array) -> Family:
+    """Places in the column: whatever bends a column, rising or falling, keeps them.
+
+    Of the columns of the release and of the table, each sorted.
+    """
 
     def of(z: Array, x: Array) -> tuple[Array, Array]:
         return _places(z, ours), _places(x, theirs)
