@@ -7,6 +7,8 @@ import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, KnownPairs, PublicTable
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.row_factor import RowFactorAttack
+from isinglass.attack.row_shift import without_shift
 from isinglass.errors import AttackError
 
 N, D, PAIRS = 240, 5, 40
@@ -99,6 +101,21 @@ def by_row(what, rng):
 )  # fmt: skip
 def test_what_is_done_to_all_values_of_a_row_leaves_their_gaps_or_their_set(what, who):
     assert linked(by_row(what, np.random.default_rng(5)), who)[0] > 0.9
+
+
+@pytest.mark.parametrize("what", ["added", "added in deviations", "added to deviations"])
+def test_a_number_added_to_each_row_is_undone_by_whoever_has_the_file_only(what):
+    released = by_row(what, np.random.default_rng(5))
+    for known, least in ((STATISTICS, 0.5), (STATISTICS | PublicTable(X), 0.95)):
+        guess = RowFactorAttack(added=True).guess(released, known)
+        explained = 1 - np.square(guess - X).mean(axis=0) / X.var(axis=0)
+        assert explained.mean() > least
+
+
+def test_nothing_is_taken_off_where_nothing_was_added():
+    rng = np.random.default_rng(9)
+    for released in (X, X + 6 * SD * rng.normal(size=X.shape), 5 * X, rng.normal(size=X.shape)):
+        assert without_shift(released, STATISTICS, X) is None
 
 
 def test_bent_columns_keep_their_order():

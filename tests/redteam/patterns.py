@@ -37,6 +37,8 @@ PATTERNS = [
          mk.foreign(decimals, ch.heavy_tails), by.bounded_differences),
     Case("one-noise-a-row", "one noise value for each row", "insider", "linked",
          mk.foreign(decimals, ch.one_noise_a_row), by.gaps_in_the_row),
+    Case("one-noise-a-row-alone", "one noise value for each row", "outsider", "r2",
+         mk.foreign(decimals, ch.one_noise_a_row), by.gaps_as_values),
     Case("bent-by-row", "a factor and a shift for each row", "insider", "linked",
          mk.foreign(decimals, ch.bent_by_row), by.direction_of_gaps),
     Case("control-rounded", "noise of scale 6, rounded as the table", "insider", "resisted",

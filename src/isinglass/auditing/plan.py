@@ -32,6 +32,7 @@ from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
+from isinglass.attack.row_shift import without_shift
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -326,6 +327,10 @@ def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
     d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
     for more in (Knowledge(), scene.sample(), scene.public_table()):
         yield Step(RowFactorAttack(), known | more, d)
+    # The same number multiplies or moves a row; which one, the file alone may leave open.
+    if without_shift(scene.seen(), scene.statistics, None) is not None:
+        for more in (Knowledge(), scene.sample(), scene.public_table()):
+            yield Step(RowFactorAttack(added=True), known | more, d, how="added to each row")
 
 
 def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
