@@ -120,7 +120,7 @@ _CASES = [
     ("centered-means", "means of seven rows around", centered_means, every_seventh),
     ("forgetting-means", "means that forget a fifth a row", forgetting_means, forget_less),
     ("one-number-a-row", "one number of noise for all columns", one_number_a_row, less_the_row),
-    ("heavy-tails", "noise with heavy tails", heavy_tails, inside),
+    ("heavy-tails-alone", "noise with heavy tails", heavy_tails, inside),
     ("drifting-noise", "noise that drifts along the rows", drifting_noise, less_the_neighbors),
     ("behind-the-noise", "the value in further digits of noise", behind_the_noise, later_digits),
 ]

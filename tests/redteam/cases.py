@@ -14,6 +14,7 @@ from tests.redteam import tables as t
 from tests.redteam.by_turning import TURNED
 from tests.redteam.harness import Case
 from tests.redteam.more import MORE
+from tests.redteam.patterns import PATTERNS
 
 mammography = partial(t.real, "mammography", 2000)
 thyroid = partial(t.real, "thyroid", 2000)
@@ -109,4 +110,4 @@ FIRST = [
          mk.foreign(mammography, mk.fresh_synthetic)),
 ]  # fmt: skip
 
-CASES = [*FIRST, *MORE, *TURNED]
+CASES = [*FIRST, *MORE, *TURNED, *PATTERNS]

@@ -47,6 +47,15 @@ def blocks(fit: PairFit) -> Iterator[tuple[slice, Array]]:
         yield rows, fit.block(rows)
 
 
+def best_of(fit: PairFit) -> tuple[Rows, Array]:
+    """The record that fits each row best, and its share of all that fit as well."""
+    where, share = np.zeros(fit.n_released, dtype=np.intp), np.zeros(fit.n_released)
+    for rows, fits in blocks(fit):
+        where[rows] = fits.argmax(axis=1)
+        share[rows] = 1 / (fits >= fits.max(axis=1, keepdims=True)).sum(axis=1)
+    return where, share
+
+
 @dataclass(frozen=True, slots=True)
 class GaussianFit:
     """Fits that are quadratic in the released row: one matrix product gives them all.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.marginals import deviations, divisors
+from isinglass.attack.families import Family, Of
+from isinglass.attack.scalings import Scalings
 
 Array = NDArray[Any]
 
@@ -17,38 +18,37 @@ Array = NDArray[Any]
 PLAIN = ("the same values", "in deviations from the mean")
 
 
-def invariants(released: Array, records: Array) -> Iterator[tuple[str, Array, Array]]:
-    """Features under which a released row and its record agree, if the release is of that kind.
+def invariants(scalings: Scalings) -> Iterator[Family]:
+    """Kinds of features under which a row and its record agree, if the release is of that kind.
 
-    Columns must correspond. Each has a name, the features of the released rows, and those of the
-    records; the latter in units in which they differ by about one.
+    Columns must correspond.
     """
-    center, unit = records.mean(axis=0), divisors(deviations(records))
-    moved = divisors(deviations(released))
-    pairs = {
-        PLAIN[0]: (released / unit, records / unit),
-        PLAIN[1]: (
-            (released - released.mean(axis=0)) / moved,
-            (records - center) / unit,
-        ),
-    }
-    for name, (z, x) in pairs.items():
-        yield name, z, x
-        yield f"direction, {name}", direction(z), direction(x)
-        yield f"size of each value, {name}", np.abs(z), np.abs(x)
+    for name, of in zip(PLAIN, (scalings.in_units, scalings.standard), strict=True):
+        yield Family(name, of)
+        yield Family(f"direction, {name}", both(direction, of))
+        yield Family(f"size of each value, {name}", both(np.abs, of))
     # Tools scale a table before they multiply its rows; what they scaled by is the table's.
-    low = records.min(axis=0)
-    span = np.where(np.ptp(records, axis=0) > 0, np.ptp(records, axis=0), 1.0)
-    yield "direction of deviations", direction(released), direction((records - center) / unit)
-    yield (
-        "direction from the mean",
-        direction(released / unit),
-        direction((records - center) / unit),
-    )
-    yield "direction of ranges", direction(released), direction((records - low) / span)
-    ours, theirs = (_log_ratios(m / unit) for m in (released, records))
+    yield Family("direction of deviations", both(direction, scalings.standard_records))
+    yield Family("direction from the mean", both(direction, scalings.from_mean))
+    yield Family("direction of ranges", both(direction, scalings.range_records))
     # Other units of a column only shift its logarithms.
-    yield "ratios of values", ours - np.median(ours, axis=0), theirs - np.median(theirs, axis=0)
+    middle = [np.median(m, axis=0) for m in both(_log_ratios, scalings.in_units)(*scalings.some)]
+
+    def ratios(rows: Array, records: Array) -> tuple[Array, Array]:
+        z, x = both(_log_ratios, scalings.in_units)(rows, records)
+        return z - middle[0], x - middle[1]
+
+    yield Family("ratios of values", ratios)
+
+
+def both(what: Any, of: Of) -> Of:
+    """A function of the rows, of both sides."""
+
+    def features(rows: Array, records: Array) -> tuple[Array, Array]:
+        z, x = of(rows, records)
+        return what(z), what(x)
+
+    return features
 
 
 def direction(rows: Array) -> Array:

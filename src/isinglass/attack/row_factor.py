@@ -13,13 +13,14 @@ from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge
 from isinglass.attack.marginals import clipped, divisors, statistics_for
 from isinglass.attack.matched_columns import reference
 from isinglass.attack.near import nearest_records
+from isinglass.attack.row_shift import without_shift
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
 
 
 class RowFactorAttack(Attack):
-    """Undo a sign or a factor that was drawn for each row: z = c x, with c unknown.
+    """Undo a sign or a factor that was drawn for each row: z = c x, with c unknown; or z = x + c.
 
     Records of a sample or a public table that lie in the direction of a row, either way, say how
     long it was; c brings the row nearest to the one whose direction is most alike. Without
@@ -31,6 +32,10 @@ class RowFactorAttack(Attack):
     #: One number is fitted to each row, so the audit asks what that gives by chance.
     fits_rows = True
 
+    def __init__(self, *, added: bool = False) -> None:
+        #: The number may have been added, z = x + c, if the columns' spread speaks for it.
+        self.added = added
+
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         Z, known = rows_of(released), Knowledge.of(knowledge)
         statistics = known.need(ColumnStatistics)
@@ -40,6 +45,9 @@ class RowFactorAttack(Attack):
             raise AttackError(f"a factor for each row leaves the table's {d} columns, got others")
         unit = divisors(statistics.deviation)
         rows, records = Z / unit, reference(known)
+        moved = without_shift(Z, statistics, records) if self.added else None
+        if moved is not None:
+            return clipped(moved, known)
         if records is None:
             target = np.broadcast_to(statistics.mean / unit, rows.shape)
         else:

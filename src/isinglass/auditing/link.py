@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from isinglass.attack.fit import blocks
 from isinglass.attack.join import JoinedFit
 from isinglass.attack.linker import Linker
-from isinglass.attack.pattern_linkage import PatternLinker
+from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.auditing.cast import SOUGHT
 from isinglass.auditing.cells import same_columns
 from isinglass.auditing.policy_file import QUANTILES
@@ -41,12 +41,13 @@ def linkage(scene: Scene, linker: Linker | PatternLinker, *, brief: bool = False
     those of the whole file, and no public table of fewer columns is tried with them.
     """
     places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
-    places = places[: max(200, _MOST_PAIRS // len(scene.table))]
+    narrow = isinstance(linker, Linker)
+    cost = linker.cost if isinstance(linker, PatternLinker) else 1
+    places = places[: max(200, _MOST_PAIRS // (cost * len(scene.table)))]
     chosen = scene.cast.chosen[places]
     if not chosen.any():
         return None
     numbers = scene.cast.attacked[places]
-    narrow = isinstance(linker, Linker)
     if not narrow:
         places = numbers
     levels = _levels(linker, places, numbers)
@@ -64,27 +65,34 @@ def linkage(scene: Scene, linker: Linker | PatternLinker, *, brief: bool = False
     )
 
 
-def recognition(scene: Scene, linker: Linker) -> Linkage | None:
+def recognition(scene: Scene, linker: Linker | PatternLinker) -> Linkage | None:
     """Levels of the sample's records: how many released rows fit each as well as its own row.
 
     Where the release was not attacked whole, rows that were left out count in proportion.
+    Patterns are those of the whole file.
     """
     places = np.full(len(scene.table), -1)
     places[scene.cast.attacked] = np.arange(len(scene.cast.attacked))
     records = np.flatnonzero(places[scene.cast.sample] >= 0)[:SOUGHT]
     if not len(records):
         return None
-    own = places[scene.cast.sample[records]]
+    own, n_rows, joined = places[scene.cast.sample[records]], len(scene.cast.attacked), None
+    if isinstance(linker, PatternLinker):
+        n_rows = len(scene.released)
+        records = records[: max(100, _MOST_PAIRS // (linker.cost * n_rows))]
+        own, linker = scene.cast.sample[records], linker.among(records)
+        records = np.arange(len(records))
+    else:
+        joined = linker.groups
     best = np.empty(len(records))
     for block, fits in blocks(linker.fit(own)):
         best[block] = fits[np.arange(len(fits)), records[block]]
     slack = 1e-12 * np.abs(np.where(np.isfinite(best), best, 0.0))
-    better, n_rows = np.zeros(len(records)), len(scene.cast.attacked)
+    better = np.zeros(len(records))
     for block, fits in blocks(linker.fit(np.arange(n_rows))):
         alike = fits[:, records] >= best - slack
-        if linker.groups is not None:  # a row with other kept values is another record's
-            rows, sought = linker.groups.released[block], linker.groups.public[records]
-            alike &= rows[:, np.newaxis] == sought
+        if joined is not None:  # a row with other kept values is another record's
+            alike &= joined.released[block, np.newaxis] == joined.public[records]
         better += alike.sum(axis=0)
     # A record that is impossible even for its own row is as good as lost among all.
     levels = np.where(np.isfinite(best), np.maximum(better, 1), n_rows)

@@ -32,6 +32,7 @@ from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
+from isinglass.attack.row_shift import without_shift
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -391,15 +392,29 @@ def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
     d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
     for more in (Knowledge(), scene.sample(), scene.public_table()):
         yield Step(RowFactorAttack(), known | more, d)
+    # The same number multiplies or moves a row; which one, the file alone may leave open.
+    if without_shift(scene.seen(), scene.statistics, None) is not None:
+        for more in (Knowledge(), scene.sample(), scene.public_table()):
+            yield Step(RowFactorAttack(added=True), known | more, d, how="added to each row")
 
 
 def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    """With the public table; then with a sample alone, by whoever recognizes a few records."""
     d, n = scene.table.shape[1], scene.cast.most_pairs
     known = scene.common(others=False, whole=True) | scene.public_table()
     if n:
         known |= scene.cast.pairs(scene.table, n, whole=True)
     attack = PatternLinkageAttack(random_state=seed)
     yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
+    few, sample = min(few_pairs(d), n), scene.sample()
+    known = scene.common(others=False, whole=True) | scene.statistics
+    known |= PublicTable(sample.records, sample.kept, complete=False)
+    if few:
+        known |= scene.cast.pairs(scene.table, few, whole=True)
+    yield Step(
+        PatternLinkageAttack(random_state=seed), known, d, few, few or None, uses_rows=True,
+        whole=True, how="looking for the records of the sample",
+    )  # fmt: skip
 
 
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:

@@ -370,16 +370,17 @@ def _table_kept(
 
 def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
     """How well records of the public table, and of the sample, are linked to released rows."""
-    linked, recognized = [], []
+    linked: list[Linkage | None] = []
+    recognized: list[Linkage | None] = []
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
-        if isinstance(attack, PatternLinkageAttack) and attack.kept is not None:
+        patterns = isinstance(attack, PatternLinkageAttack)
+        if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
+            continue
+        if attacker == INSIDER and (outcome.step.few or patterns):
             linked.append(linkage(scene, attack.kept))
-        elif isinstance(attack, KeepingLinkage) and attack.kept is not None:
-            if attacker == INSIDER and outcome.step.few:
-                linked.append(linkage(scene, attack.kept))
-            elif attacker != KEY_HOLDER:
-                recognized.append(recognition(scene, attack.kept))
+        elif attacker not in (INSIDER, KEY_HOLDER):
+            recognized.append(recognition(scene, attack.kept))
     return _closest(linked), _closest(recognized)
 
 

@@ -1,0 +1,71 @@
+"""The units in which a tool may have worked: the table's, deviations, ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import ColumnStatistics
+from isinglass.attack.marginals import deviations, divisors, spans
+
+Array = NDArray[Any]
+Both = tuple[Array, Array]
+
+
+class Scalings:
+    """Ways to bring released rows and records to units in which they might agree.
+
+    What a tool scaled by is the table's; the release may be scaled, too, and hide it.
+    """
+
+    def __init__(
+        self,
+        released: Array,
+        records: Array,
+        some: Both,
+        statistics: ColumnStatistics | None = None,
+    ) -> None:
+        """`statistics` of the whole table, where the records are but a few of them."""
+        self.some = some  # some released rows and some records
+        self.released_mean, self.moved = released.mean(axis=0), divisors(deviations(released))
+        if statistics is None:
+            self.mean, self.unit = records.mean(axis=0), divisors(deviations(records))
+            self.low, high = records.min(axis=0), records.max(axis=0)
+        else:
+            self.mean, self.unit = statistics.mean, divisors(statistics.deviation)
+            self.low, high = statistics.low, statistics.high
+        self.span = spans(self.low, high)
+
+    def raw(self, z: Array, x: Array) -> Both:
+        return z, x
+
+    def in_units(self, z: Array, x: Array) -> Both:
+        return z / self.unit, x / self.unit
+
+    def standard(self, z: Array, x: Array) -> Both:
+        return (z - self.released_mean) / self.moved, (x - self.mean) / self.unit
+
+    def standard_records(self, z: Array, x: Array) -> Both:
+        return z, (x - self.mean) / self.unit
+
+    def from_mean(self, z: Array, x: Array) -> Both:
+        return z / self.unit, (x - self.mean) / self.unit
+
+    def divided_records(self, z: Array, x: Array) -> Both:
+        return z, x / self.unit
+
+    def range_records(self, z: Array, x: Array) -> Both:
+        return z, (x - self.low) / self.span
+
+    def centered(self, z: Array, x: Array) -> Both:
+        return z - self.released_mean, x - self.mean
+
+    def centered_in_units(self, z: Array, x: Array) -> Both:
+        return (z - self.released_mean) / self.unit, (x - self.mean) / self.unit
+
+    def centered_standard_records(self, z: Array, x: Array) -> Both:
+        return z - self.released_mean, (x - self.mean) / self.unit
+
+    def centered_range_records(self, z: Array, x: Array) -> Both:
+        return z - self.released_mean, (x - self.mean) / self.span
