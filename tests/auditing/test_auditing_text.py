@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from isinglass.auditing.files import audit_files
 from isinglass.auditing.read_numbers import read_numbers
 from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.errors import AuditError
 
 RNG = np.random.default_rng(3)
 N, NAMES = 200, list("abcd")
@@ -129,3 +132,22 @@ def test_numbers_of_a_text(texts, numbers):
     else:
         shift = found[0, 0] if numbers[0][0] == 0 else 0
         np.testing.assert_allclose(found - shift, numbers)
+
+
+@pytest.mark.parametrize(
+    "write", [lambda row: row.tobytes().hex(), lambda row: base64.b64encode(row.tobytes()).decode()]
+)
+def test_text_that_could_hold_a_record_in_code_is_refused(tmp_path, write):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 4))
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "t.csv", index=False)
+    out = pd.DataFrame(rng.normal(size=(100, 4)), columns=list("abcd"))
+    out.assign(note=[write(row) for row in X]).to_csv(tmp_path / "r.csv", index=False)
+    with pytest.raises(AuditError, match="column note holds values that an audit cannot look at"):
+        audit_files(tmp_path / "t.csv", tmp_path / "r.csv", random_state=0)
+    # Short marks, and a few long ones that many rows share, hold nothing.
+    kinds = rng.choice(["arrived late and left early, without a word", "on time"], 100)
+    out.assign(note=kinds, mark=[f"r{i}" for i in range(100)]).to_csv(
+        tmp_path / "r.csv", index=False
+    )
+    assert audit_files(tmp_path / "t.csv", tmp_path / "r.csv", random_state=0).verdict

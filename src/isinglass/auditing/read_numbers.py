@@ -18,6 +18,7 @@ Array = NDArray[Any]
 _NUMBER = re.compile(r"(?:(?<![\w.])[-+])?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%Y%m%dT%H%M%S", "%d-%m-%Y")
 _MOST_NUMBERS = 10_000  # in one cell
+_READ = 1_000  # texts that are looked at for what no number says
 #: Numbers that stand in a smaller share of the rows belong to a few texts, not to the records.
 _FEWEST = 0.05
 
@@ -47,6 +48,22 @@ def is_all_numbers(column: pa.ChunkedArray) -> bool:
     return is_numeric(column.type) or pa.types.is_nested(column.type) or (
         as_numbers(column) is not None
     )  # fmt: skip
+
+
+def may_encode(column: pa.ChunkedArray, n_values: int) -> bool:
+    """Whether a text, numbers aside, is long and different enough in each row to hold as many.
+
+    Two characters a value are left of numbers in base 16 or 64, more of any cipher.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    texts = column.fill_null("").to_pylist()
+    texts = texts[:: max(1, len(texts) // _READ)]
+    rest = [_NUMBER.sub("", text) for text in texts]
+    long = sum(map(len, rest)) > (2 * n_values + 8) * len(rest)
+    return long and len(set(rest)) > len(rest) / 2
 
 
 def _times(column: pa.ChunkedArray) -> Array | None:

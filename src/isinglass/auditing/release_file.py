@@ -12,7 +12,7 @@ from isinglass.auditing import align
 from isinglass.auditing.align import Array, KeptColumn, Loaded
 from isinglass.auditing.hidden import refuse_hidden, refuse_long_names
 from isinglass.auditing.holes import fill_holes
-from isinglass.auditing.read_numbers import is_all_numbers, read_numbers
+from isinglass.auditing.read_numbers import is_all_numbers, may_encode, read_numbers
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
 from isinglass.release import Facts
@@ -133,7 +133,8 @@ class Beside:
             codes = None if numbers is not None and is_all_numbers(column) else (
                 align.flattened(column)
             )  # fmt: skip
-            if numbers is None and codes is None:
+            encoded = own is None and may_encode(column, table.X.shape[1])
+            if encoded or (numbers is None and codes is None):
                 raise AuditError(
                     f"{release.name}, column {name} holds values that an audit cannot look at, "
                     "and what was not looked at may say it all; turn them into numbers or text, "
