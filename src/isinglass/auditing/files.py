@@ -97,7 +97,7 @@ def audit_files(
     if len(set(paths)) < len(paths):
         raise AuditError("each release counts once; --also names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = open_release(release, encoding, delimiter)
+    released = open_release(release, encoding, delimiter, opened.schema.names)
     facts = facts_of(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -248,7 +248,7 @@ def _other(
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = facts_of(path)
-    opened = open_release(path, encoding, delimiter)
+    opened = open_release(path, encoding, delimiter, table_names)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,11 +42,14 @@ def refuse_hidden(path: str | Path) -> None:
         _look_into_arrow(Path(path))
 
 
-def refuse_long_names(path: str | Path, schema: pa.Schema) -> None:
-    """Refuse columns whose names, or the names of their types, are as long as records."""
-    named = [*schema.names, *(str(kind) for kind in schema.types)]
-    n, longest = len(schema.names), max(map(len, named), default=0)
-    if longest > LONGEST_NAME or sum(map(len, schema.names)) > _BASE + 64 * n:
+def refuse_long_names(path: str | Path, schema: pa.Schema, known: Container[str] = ()) -> None:
+    """Refuse columns whose names, or the names of their types, are as long as records.
+
+    Names that the table has, too, are `known`: they were there before any record was hidden.
+    """
+    named = [name for name in schema.names if name not in known]
+    longest = max(map(len, [*named, *(str(kind) for kind in schema.types)]), default=0)
+    if longest > LONGEST_NAME or sum(map(len, named)) > _BASE + 64 * len(named):
         _refuse(path, f"column names or types of up to {longest:,} characters", "shorten them")
 
 

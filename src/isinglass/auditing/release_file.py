@@ -21,10 +21,12 @@ from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
 
 
-def open_release(path: str | Path, encoding: str, delimiter: str | None) -> Table:
+def open_release(
+    path: str | Path, encoding: str, delimiter: str | None, table_names: Sequence[str]
+) -> Table:
     """A release all of whose parts can be looked at."""
     opened = open_table(path, encoding=encoding, delimiter=delimiter)
-    refuse_long_names(path, opened.schema)
+    refuse_long_names(path, opened.schema, table_names)
     refuse_hidden(path)
     return opened
 

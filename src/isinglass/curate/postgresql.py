@@ -127,9 +127,13 @@ class PostgreSQL(Database):
 
     def rollback(self) -> None:
         self._inside = False
-        if self._db.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
+        idle = self._psycopg.pq.TransactionStatus.IDLE
+        if self._db.info.transaction_status != idle:
             with contextlib.suppress(self._psycopg.Error):
                 self._db.execute("ROLLBACK", prepare=False)
+            # A connection that was cut while it waited never comes to rest; the next is a new one.
+            if self._db.info.transaction_status != idle:
+                self._db.close()
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         done = self._run(statement.replace("?", "%s").encode(), values, binary=True)
