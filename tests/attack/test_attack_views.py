@@ -109,6 +109,18 @@ def test_wild_values_are_replaced_and_the_others_stay():
     np.testing.assert_array_equal(found, np.where(wild == 1e6, KNOWN.mean, X))
 
 
+@pytest.mark.parametrize(
+    ("name", "hide"),
+    [
+        ("exponentials", np.log1p), ("logarithms", np.expm1), ("squares", np.sqrt),
+        ("square roots", np.square), ("inverses", lambda size: 1 / size),
+    ],
+)  # fmt: skip
+def test_functions_of_each_value_are_undone(name, hide):
+    size = np.abs(X) + 0.5
+    np.testing.assert_allclose(seen(name, -hide(size)), -size, rtol=1e-6)
+
+
 def test_any_growing_function_of_a_column_keeps_its_normal_scores():
     scores = seen("ranks as a normal distribution", X)
     np.testing.assert_allclose(seen("ranks as a normal distribution", np.exp(X / 100)), scores)

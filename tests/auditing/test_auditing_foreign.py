@@ -132,3 +132,16 @@ def test_a_key_beside_a_file_of_other_length_is_refused():
     veil = ig.Distortion(random_state=1)
     with pytest.raises(ig.errors.AuditError, match="rows cannot be matched"):
         ig.audit(TABLE, veil.fit_transform(TABLE)[:500], perturbation=veil)
+
+
+def test_values_in_further_digits_of_noise_are_found_in_any_order():
+    rng = np.random.default_rng(4)
+    table = rng.gamma(2.0, size=(300, 4)) * [1, 5, 2, 9]
+    share = (table - table.min(axis=0)) / np.ptp(table, axis=0)
+    hidden = np.round(6 * rng.normal(size=table.shape), 2) + 0.009 * share
+    rows = rng.permutation(300)[:200]
+    found = ig.audit(table, hidden[rows], rows_correspond=False, random_state=0).findings
+    outsider = next(a for a in found.attackers if a.name == "outsider")
+    assert outsider.r2 > 0.9
+    noise = np.round(6 * rng.normal(size=table.shape), 2) + 0.009 * rng.random(table.shape)
+    assert ig.audit(table, noise, rows_correspond=False, random_state=0).verdict == RESISTED

@@ -41,7 +41,8 @@ def views(n_columns: int) -> Iterator[View]:
     yield View("values outside the known range replaced by the mean", _inside)
     yield View("values cut off at the known range", _cut)
     yield View("ranks as a normal distribution", _normal_scores)
-    yield View("logarithms", _logarithms)
+    for name, function in _FUNCTIONS.items():
+        yield View(name, _of_each(function))
     yield View("without what all columns of a row share", _without_shared)
     yield View("without the row's mean", _without_row_mean)
     for n in _SHARED:
@@ -72,8 +73,21 @@ def _normal_scores(Z: Array, known: ColumnStatistics) -> Array:
     return np.asarray(ndtri((rankdata(Z, axis=0) - 0.5) / len(Z)))
 
 
-def _logarithms(Z: Array, known: ColumnStatistics) -> Array:
-    return np.sign(Z) * np.log1p(np.abs(Z))
+#: Of the size of a value; its sign stays.
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "logarithms": np.log1p,
+    "exponentials": lambda size: np.expm1(np.minimum(size, 300.0)),
+    "squares": np.square,
+    "square roots": np.sqrt,
+    "inverses": lambda size: 1.0 / np.maximum(size, 1e-9),
+}
+
+
+def _of_each(function: Callable[[Array], Array]) -> Turn:
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        return np.asarray(np.sign(Z) * function(np.abs(Z)))
+
+    return turn
 
 
 def _in_units(Z: Array, known: ColumnStatistics) -> Array:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics
+from isinglass.attack.marginals import divisors
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.near import nearest_records
 from isinglass.attack.views import View, views
 from isinglass.auditing.scene import Scene
 
@@ -23,6 +25,12 @@ _ROWS, _COLUMNS = 4_000, 64
 _MORE = 0.01
 #: Views that are attacked, of those worth it.
 _AT_MOST = 2
+
+
+#: Records among which rows in any order are looked for, and rows that are.
+_MOST_RECORDS, _FEW = 20_000, 300
+#: So much nearer, as a logarithm, they must come through a view than as they are.
+_NEARER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +48,11 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
     This only saves the time of attacks that would get nothing: whoever attacks tries them all.
     """
     n = len(scene.released)
-    if scene.rows_correspond is False or n != len(scene.table) or n < 8:
+    if min(n, len(scene.table)) < 8:
         return Promising()
+    anywhere = () if scene.rows_correspond else _near_records(scene, rng)
+    if scene.rows_correspond is False or n != len(scene.table):
+        return Promising(anywhere)
     first = int(rng.integers(max(n - _ROWS, 0) + 1))
     rows = slice(first, first + _ROWS)
     Z, X = (np.asarray(t[rows], dtype=np.float64) for t in (scene.released, scene.table))
@@ -55,7 +66,44 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
             seen = view.turn(Z, scene.statistics)
         if np.isfinite(seen).all():
             found.append((view, _shown(seen, X, scene.statistics, half)))
-    return Promising(*(_best(found, side, plain, len(Z)) for side in range(3)))
+    read, matched, learned = (_best(found, side, plain, len(Z)) for side in range(3))
+    return Promising(tuple(dict.fromkeys((*read, *anywhere))), matched, learned)
+
+
+def _near_records(scene: Scene, rng: np.random.Generator) -> tuple[View, ...]:
+    """Views whose rows lie near records, whichever row is whose; the two best.
+
+    How near is the mean logarithm of the distance, against that of rows whose values were
+    exchanged within columns.
+    """
+    d = scene.table.shape[1]
+    if scene.released.shape[1] != d or len(scene.table) > _MOST_RECORDS:
+        return ()
+    Z = np.asarray(scene.released[:_MOST_RECORDS], dtype=np.float64)
+    X, unit = np.asarray(scene.table, dtype=np.float64), divisors(scene.statistics.deviation)
+    some = rng.permutation(len(Z))[:_FEW]
+    plain, found = 0.0, []
+    for view in (None, *views(d)):
+        if view is not None and view.along_rows:
+            continue
+        with np.errstate(all="ignore"):
+            seen = Z if view is None else view.turn(Z, scene.statistics)
+        if seen.shape[1] != d or not np.isfinite(seen).all():
+            continue
+        guess = NaiveAttack().guess(seen, scene.statistics)[some] / unit
+        mixed = np.column_stack([rng.permutation(column) for column in guess.T])
+        near, far = (_log_distance(rows, X / unit) for rows in (guess, mixed))
+        if view is None:
+            plain = far - near
+        else:
+            found.append((far - near - plain, view))
+    good = sorted((f for f in found if f[0] > _NEARER), key=lambda f: -f[0])
+    return tuple(view for _, view in good[:_AT_MOST])
+
+
+def _log_distance(rows: Array, records: Array) -> float:
+    near = records[nearest_records(rows, records)]
+    return float(np.log(np.square(rows - near).sum(axis=1) + 1e-9).mean() / 2)
 
 
 def through(scene: Scene, view: View) -> Scene:
