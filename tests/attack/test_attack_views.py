@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.fft import dct, idct
 
+from isinglass.attack import column_views
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.views import views
+from isinglass.attack.views import group_views, views
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 4)) * [1, 5, 0.1, 30] + [3, -2, 0, 100]
@@ -35,6 +37,70 @@ def test_differences_are_added_up_again():
     moved = seen("running sums of rows", np.diff(X, axis=0, prepend=0 * X[:1]))
     for found, column in zip(moved.T, X.T, strict=True):
         assert np.corrcoef(found, column)[0, 1] > 0.999
+
+
+def _haar(rows, first, second):
+    out = rows.copy()
+    out[first], out[second] = rows[first] + rows[second], rows[first] - rows[second]
+    return out
+
+
+EVEN, ODD, FRONT, BACK = slice(0, 400, 2), slice(1, 400, 2), slice(0, 200), slice(200, 400)
+POSITIVE = np.exp((X - X.mean(axis=0)) / 100)
+KEY = RNG.integers(0, 2**16, size=X.shape)
+WHOLE = np.round(np.abs(X) * 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "released", "truth"),
+    [
+        ("differences of differences of rows", np.cumsum(np.cumsum(X, axis=0), axis=0), X),
+        ("running sums of running sums", np.diff(np.diff(X, axis=0, prepend=0 * X[:1]), axis=0,
+                                                  prepend=0 * X[:1]), X),
+        ("ratios of neighboring rows", np.cumprod(POSITIVE, axis=0), POSITIVE),
+        ("waves along the rows undone", dct(X, axis=0, norm="ortho"), X),
+        ("waves along the rows", idct(X, axis=0, norm="ortho"), X),
+        ("sums and differences of neighbors", _haar(X, EVEN, ODD), X),
+        ("sums and differences of the file's halves", _haar(X, FRONT, BACK), X),
+        ("sums of columns half a row apart", np.hstack([KEY, X - KEY]), X),
+        ("differing bits of columns half a row apart",
+         np.hstack([WHOLE.astype(int) ^ KEY, KEY]), WHOLE),
+        ("quotients of columns half a row apart", np.hstack([X * (KEY + 1), KEY + 1]), X),
+    ],
+)  # fmt: skip
+def test_what_was_put_together_is_taken_apart(name, released, truth):
+    np.testing.assert_allclose(seen(name, released)[2:], truth[2:], rtol=1e-6, atol=1e-6)
+
+
+def test_products_of_neighbors_are_told_up_to_a_factor():
+    chain = POSITIVE.copy()
+    chain[1:] *= POSITIVE[:-1]
+    found = seen("ratios of rows in turn", chain) / POSITIVE
+    for first in (0, 1):
+        np.testing.assert_allclose(found[first::2], np.tile(found[first], (200, 1)), rtol=1e-6)
+
+
+def test_sums_that_wrap_round_are_undone():
+    chain = np.mod(np.cumsum(X - KNOWN.low, axis=0), 1.0001 * (KNOWN.high - KNOWN.low))
+    found = seen("differences within the known range", chain)
+    assert (np.abs(found - X) < 0.02 * np.ptp(X, axis=0)).mean() > 0.97
+
+
+def test_columns_that_noise_makes_alike_are_put_together():
+    noise = 50 * RNG.normal(size=X.shape)
+    mixed = np.column_stack([X + noise, noise])[:, [0, 5, 2, 7, 4, 1, 6, 3]]
+    found = column_views.without_partners(mixed, KNOWN)
+    assert found.shape == X.shape
+    likeness = np.abs(np.corrcoef(found.T, X.T)[:4, 4:]).max(axis=0)
+    assert (likeness > 0.999).all()
+
+
+def test_noise_of_a_group_is_taken_off_with_its_mean():
+    groups = RNG.integers(0, 8, size=400)
+    noisy = X + 9 * KNOWN.deviation * RNG.normal(size=(8, 4))[groups]
+    (view,) = group_views([groups, np.arange(400), np.zeros(400)])
+    left = np.square(view.turn(noisy, KNOWN) - X).mean(axis=0) / X.var(axis=0)
+    assert (left < 0.05).all()
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.9])

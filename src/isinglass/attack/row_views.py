@@ -34,8 +34,77 @@ def _differences(share: float) -> Turn:
     return turn
 
 
+def _twice(turn: Turn) -> Turn:
+    return lambda Z, known: np.asarray(turn(turn(Z, known), known))
+
+
 def _sums(Z: Array, known: ColumnStatistics) -> Array:
-    return np.cumsum(Z, axis=0)
+    return np.asarray(np.cumsum(Z, axis=0))
+
+
+def _ratios(Z: Array, known: ColumnStatistics) -> Array:
+    """Of each row to the one before, which undoes running products."""
+    before = np.vstack([np.ones_like(Z[:1]), Z[:-1]])
+    return np.asarray(Z / np.where(before != 0, before, 1.0))
+
+
+def _ratios_in_turn(Z: Array, known: ColumnStatistics) -> Array:
+    """Records from products of neighbors: x_t = z_t / x_(t-1), each second one up to a factor."""
+    sign = np.where(np.arange(len(Z)) % 2 == 0, 1.0, -1.0)[:, np.newaxis]
+    logs = sign * np.cumsum(sign * np.log(np.maximum(np.abs(Z), 1e-300)), axis=0)
+    for first in (0, 1):
+        logs[first::2] -= logs[first::2].mean(axis=0)
+    return np.asarray(np.exp(np.clip(logs, -300.0, 300.0)))
+
+
+def _differences_in_range(Z: Array, known: ColumnStatistics) -> Array:
+    """Running sums that begin anew whenever they leave the range."""
+    if Z.shape[1] != len(known.mean):
+        return Z
+    span = np.maximum(np.ptp(Z, axis=0), known.high - known.low)
+    steps = np.diff(Z, axis=0, prepend=0.0 * Z[:1])
+    return np.asarray(known.low + np.mod(steps, np.where(span > 0, span, 1.0)))
+
+
+def _waves(inverse: bool) -> Turn:
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        from scipy.fft import dct, idct
+
+        return np.asarray((idct if inverse else dct)(Z, axis=0, norm="ortho"))
+
+    return turn
+
+
+def _sums_and_differences(apart: bool, sign: float) -> Turn:
+    """Records from sums and differences of two rows, neighbors or half a file apart.
+
+    Either may come first, and either row may have been taken off the other.
+    """
+
+    def turn(Z: Array, known: ColumnStatistics) -> Array:
+        n, found = len(Z) // 2, np.array(Z)
+        first = slice(0, n) if apart else slice(0, 2 * n, 2)
+        second = slice(n, 2 * n) if apart else slice(1, 2 * n, 2)
+        found[first] = (Z[first] + Z[second]) / 2
+        found[second] = sign * (Z[first] - Z[second]) / 2
+        return found
+
+    return turn
+
+
+def _lag_undone(lag: int) -> Turn:
+    """Records from their differences to the row `lag` rows before, up to a number for each of the
+    `lag` sequences; that their means are the column's tells it."""
+    return lambda Z, known: _added_up(Z, lag, known)
+
+
+def _added_up(steps: Array, lag: int, known: ColumnStatistics) -> Array:
+    found = np.empty_like(steps)
+    mean = known.mean if steps.shape[1] == len(known.mean) else np.zeros(steps.shape[1])
+    for first in range(min(lag, len(steps))):
+        part = np.cumsum(steps[first::lag], axis=0)
+        found[first::lag] = part - part.mean(axis=0) + mean
+    return found
 
 
 def _moving_mean_undone(width: int, shift: int) -> Turn:
@@ -46,12 +115,7 @@ def _moving_mean_undone(width: int, shift: int) -> Turn:
     """
 
     def turn(Z: Array, known: ColumnStatistics) -> Array:
-        n, found = len(Z), np.empty_like(Z)
-        steps = width * np.diff(Z, axis=0, prepend=Z[:1])
-        mean = known.mean if Z.shape[1] == len(known.mean) else np.zeros(Z.shape[1])
-        for first in range(min(width, n)):
-            part = np.cumsum(steps[first::width], axis=0)
-            found[first::width] = part - part.mean(axis=0) + mean
+        found = _added_up(width * np.diff(Z, axis=0, prepend=Z[:1]), width, known)
         return np.roll(found, shift, axis=0) if shift else found
 
     return turn
@@ -113,7 +177,19 @@ ROW_VIEWS: dict[str, Turn] = {
         else f"rows less {share:g} of the row before": _differences(share)
         for share in _SHARES
     },
+    "differences of differences of rows": _twice(_differences(1.0)),
+    "differences within the known range": _differences_in_range,
     "running sums of rows": _sums,
+    "running sums of running sums": _twice(_sums),
+    "ratios of neighboring rows": _ratios,
+    "ratios of rows in turn": _ratios_in_turn,
+    "waves along the rows": _waves(inverse=False),
+    "waves along the rows undone": _waves(inverse=True),
+    "sums and differences of neighbors": _sums_and_differences(False, 1.0),
+    "sums and differences of neighbors, turned": _sums_and_differences(False, -1.0),
+    "sums and differences of the file's halves": _sums_and_differences(True, 1.0),
+    "sums and differences of the file's halves, turned": _sums_and_differences(True, -1.0),
+    **{f"differences of rows {k} apart added up": _lag_undone(k) for k in _WIDTHS},
     **{f"moving means of {k} rows undone": _moving_mean_undone(k, 0) for k in _WIDTHS},
     # Of an even number of rows there is one more before, or one more behind.
     **{

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack import row_views
+from isinglass.attack import column_views, row_views
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.marginals import deviations, divisors
 
@@ -34,6 +34,7 @@ class View:
     name: str
     turn: Turn = field(repr=False)
     along_rows: bool = False  # it needs the rows in the order of the table
+    whole: bool = False  # it was made for all rows of one release
 
 
 def views(n_columns: int) -> Iterator[View]:
@@ -52,8 +53,28 @@ def views(n_columns: int) -> Iterator[View]:
         yield View(f"the digits after place {power}", _digits(power))
     for n in _BITS:
         yield View(f"the lowest {n} bits of each number", _lowest_bits(n))
+    yield View("columns with their partners", column_views.without_partners)
+    for name, turn in column_views.shares(n_columns):
+        yield View(name, turn)
     for name, turn in row_views.ROW_VIEWS.items():
         yield View(name, turn, along_rows=True)
+
+
+def group_views(columns: Iterable[Array]) -> Iterator[View]:
+    """Rows less the mean of those that agree in a column, for columns in which many do."""
+    for column in columns:
+        n_values = len(np.unique(column))
+        if 1 < n_values <= len(column) / 2:
+            turn = column_views.without_group_means(column)
+            yield View("rows less the mean of those that agree in a column", turn, whole=True)
+
+
+def views_beside(Z: Array, others: Iterable[Array]) -> Iterator[View]:
+    """Columns put together with those of another table that left, where that is as large."""
+    for other in others:
+        if other.shape == Z.shape:
+            for name, turn in column_views.shares_beside(np.asarray(other, dtype=np.float64)):
+                yield View(name, turn, whole=True)
 
 
 def _inside(Z: Array, known: ColumnStatistics) -> Array:

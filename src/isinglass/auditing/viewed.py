@@ -13,7 +13,7 @@ from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.marginals import divisors
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.near import nearest_records
-from isinglass.attack.views import View, views
+from isinglass.attack.views import View, group_views, views, views_beside
 from isinglass.auditing.scene import Scene
 
 Array = NDArray[Any]
@@ -27,6 +27,8 @@ _MORE = 0.01
 _AT_MOST = 2
 
 
+#: Columns that are tried as labels of rows that go together.
+_MOST_LABELS = 64
 #: Records among which rows in any order are looked for, and rows that are.
 _MOST_RECORDS, _FEW = 20_000, 300
 #: So much nearer, as a logarithm, they must come through a view than as they are.
@@ -59,15 +61,37 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
     half = rng.permutation(len(Z)) < len(Z) // 2
     plain = _shown(Z, X, scene.statistics, half)
     found: list[tuple[View, Shown]] = []
-    for view in views(Z.shape[1]):
+    everything = np.asarray(scene.released, dtype=np.float64)
+    beside = (*group_views(_labels(scene)), *views_beside(everything, scene.others))
+    for view in (*views(Z.shape[1]), *beside):
         if view.along_rows and not scene.order_shows:
             continue
         with np.errstate(all="ignore"):
-            seen = view.turn(Z, scene.statistics)
+            if view.whole:
+                seen = view.turn(everything, scene.statistics)[rows]
+            else:
+                seen = view.turn(Z, scene.statistics)
+            seen = _varying(seen, X.shape[1])
         if np.isfinite(seen).all():
             found.append((view, _shown(seen, X, scene.statistics, half)))
     read, matched, learned = (_best(found, side, plain, len(Z)) for side in range(3))
     return Promising(tuple(dict.fromkeys((*read, *anywhere))), matched, learned)
+
+
+def _varying(seen: Array, n_columns: int) -> Array:
+    """Without columns of one value, where a view has more columns than the table."""
+    if seen.shape[1] <= n_columns:
+        return seen
+    varies = np.ptp(seen, axis=0) > 1e-9 * np.abs(seen).max(axis=0)
+    return seen[:, varies] if varies.any() else seen
+
+
+def _labels(scene: Scene) -> list[Array]:
+    """Columns by which rows may go together: of the release, kept, or left beside it."""
+    tables = [scene.released, *scene.others]
+    if scene.kept is not None:
+        tables.append(scene.kept.values)
+    return [column for table in tables for column in np.asarray(table).T][:_MOST_LABELS]
 
 
 def _near_records(scene: Scene, rng: np.random.Generator) -> tuple[View, ...]:
@@ -109,6 +133,7 @@ def _log_distance(rows: Array, records: Array) -> float:
 def through(scene: Scene, view: View) -> Scene:
     """The same scene, with the view in place of the release; nothing is said about it."""
     turned = view.turn(np.asarray(scene.released, dtype=np.float64), scene.statistics)
+    turned = _varying(turned, scene.table.shape[1])
     return replace(scene, released=turned, parameters=None, others=(), other_parameters=())
 
 
