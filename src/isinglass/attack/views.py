@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isinglass.attack import column_views, row_views
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.marginals import deviations, divisors
+from isinglass.attack.public_noise import without_public_noise
 
 Array = NDArray[Any]
 Turn = Callable[[Array, ColumnStatistics], Array]
@@ -58,6 +59,9 @@ def views(n_columns: int) -> Iterator[View]:
         yield View(name, turn)
     for name, turn in row_views.ROW_VIEWS.items():
         yield View(name, turn, along_rows=True)
+    yield View(
+        "without noise of a well-known seed", without_public_noise, along_rows=True, whole=True
+    )
 
 
 def group_views(columns: Iterable[Array]) -> Iterator[View]:
