@@ -16,6 +16,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
     StolenKey,
 )
+from isinglass.auditing.cast import FEW_PAIRS
 from isinglass.auditing.result import (
     ATTACKERS,
     MUCH,
@@ -38,8 +39,6 @@ ASSUMES = {
     INSIDER: "what the acquainted has, the whole table as a public one, more recognized records",
     KEY_HOLDER: "what an insider has, and the owner's key",
 }
-#: So many recognized records are still a few, whatever the number of columns.
-FEW_PAIRS = 60
 
 
 #: Columns of which less of the variance is explained are not told at all.

@@ -22,6 +22,8 @@ SEEN_WHOLE = 20_000
 SEEN_UNALIGNED = 1_000_000
 #: Records of a sample that are looked for in the release.
 SOUGHT = 1_000
+#: So many recognized records are still a few, whatever the number of columns.
+FEW_PAIRS = 60
 HELD_OUT = 0.2
 SAMPLED = 0.1
 #: Records known without their rows; more make the search for them longer, not surer.
@@ -58,10 +60,10 @@ class Cast:
 
 
 def pair_levels(n_rows: int, n_columns: int, most: int | None = None) -> tuple[int, ...]:
-    """How many known pairs to try: d + 1, 2 d, 10 d and one in a hundred, up to `most`."""
+    """How many known pairs to try: d + 1, 2 d, 10 d, one in a hundred and 60, up to `most`."""
     limit = max(1, n_rows // 3)
     limit = limit if most is None else min(limit, most)
-    wanted = {n_columns + 1, 2 * n_columns, 10 * n_columns, round(0.01 * n_rows)}
+    wanted = {n_columns + 1, 2 * n_columns, 10 * n_columns, round(0.01 * n_rows), FEW_PAIRS}
     return tuple(sorted({min(n, limit) for n in wanted if min(n, limit) >= 1}))
 
 

@@ -25,6 +25,7 @@ from isinglass.auditing.made_from import (
     remade,
     table_columns,
 )
+from isinglass.auditing.origin import origin_line, secret_line, undone_by_seed
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.release_file import Beside, kept_names, load_release, open_release
 from isinglass.auditing.report import Report
@@ -133,8 +134,19 @@ def audit_files(
             "values were settled otherwise"
         )
     complete = len(mine.X) == n_rows
-    if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
+    shown = bool(correspond and ordered) and hasattr(perturbation, "_key")
+    if shown and perturbation is not None:
         refuse_other_key(perturbation, mine, theirs, complete)
+        shown = complete or not perturbation.draws_noise
+    seen, stated = theirs.X, facts
+    if facts is not None and facts.seeded and correspond and ordered:
+        undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
+        if undone is not None:
+            theirs, stated, perturbation, shown = replace(theirs, X=undone), None, None, False
+            notes.append(
+                "The key came from a seed that was guessed: the release was undone with it before "
+                "it was attacked."
+            )
     left_beside = Beside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
@@ -165,8 +177,8 @@ def audit_files(
     kept, beyond = left_beside.kept, left_beside.tables()
     if beyond:
         notes.append("What left beside the table's columns was attacked with them.")
-    if perturbation is None and facts is not None and n_trials is not None and n_trials > 1:
-        perturbation = remade(facts, source.names)
+    if perturbation is None and stated is not None and n_trials is not None and n_trials > 1:
+        perturbation = remade(stated, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
         # Its noise goes by row number, and some rows are gone: only new keys can be tried.
         perturbation = clone(perturbation)
@@ -174,13 +186,15 @@ def audit_files(
         mine.X,
         theirs.X,
         perturbation=perturbation,
-        made_by=None if facts is None or perturbation is not None else remade(facts, source.names),
+        made_by=None
+        if stated is None or perturbation is not None
+        else remade(stated, source.names),
         n_trials=n_trials,
         n_outliers=n_outliers,
         most_pairs=most_pairs,
         labels=None if label is None else align.as_labels(mine, label),
         column_names=list(source.names),
-        parameters=public_parameters(facts, source.names),
+        parameters=public_parameters(stated, source.names),
         kept=None
         if not kept
         else KeptColumns(
@@ -200,6 +214,10 @@ def audit_files(
         progress=progress,
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
+    if policy is not None and policy.origin == "known":
+        aligned = bool(correspond and ordered and complete)
+        lines.append(origin_line(facts, mine.X, seen, shown=shown, aligned=aligned))
+    lines += [line for line in (secret_line(facts),) if line is not None]
     found = report.findings
     linkage = found.linkage
     if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file

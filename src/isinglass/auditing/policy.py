@@ -27,6 +27,7 @@ from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
 
 PROMISES = ("heuristic", "audited", "guaranteed")
+ORIGINS = ("known", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class Policy:
         The most that a named attacker may get, by whatever attack.
     maximum_unique : float, optional
         The largest share of rows that may be alone with their values in the kept columns.
+    origin : {"known", "any"}
+        Whether it must be known how a file was made: shown by its key, or borne out by its noise.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional
@@ -87,6 +90,7 @@ class Policy:
     attacker: str = INSIDER
     attackers: Mapping[str, float] = field(default_factory=dict)
     maximum_unique: float | None = None
+    origin: str = ORIGINS[0]
     risk_attacker: str = ACQUAINTED
     maximum_reidentification: float | None = None
     maximum_singling_out: float | None = None
@@ -135,6 +139,7 @@ class Policy:
                 n: read.is_share(v, f"attackers.{n}") for n, v in given.get("attackers", {}).items()
             },
             maximum_unique=read.share("release", "maximum_unique"),
+            origin=read.one_of("release", "origin", ORIGINS),
             risk_attacker=read.attacker("risks", ACQUAINTED),
             **{
                 name: read.share("risks", name)
@@ -145,8 +150,9 @@ class Policy:
             },
         )
         nothing = cls(
-            quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker
-        )
+            quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker,
+            origin=made.origin,
+        )  # fmt: skip
         if made == nothing:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
         refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
@@ -229,7 +235,11 @@ class Policy:
         if self.maximum_gain is not None and any(
             a.name == self.attacker for a in findings.attackers
         ):
-            limits.setdefault(self.attacker, max([self.maximum_gain, *self.maximum.values()]))
+            # A looser limit for one attack is about that attack: here it counts only if it is one
+            # that this attacker could run.
+            own = {a.name for a in findings.attacks if holds(self.attacker, a.attacker)}
+            looser = [limit for name, limit in self.maximum.items() if name in own]
+            limits.setdefault(self.attacker, max([self.maximum_gain, *looser]))
         for name, limit in limits.items():
             found = next((a for a in findings.attackers if a.name == name), None)
             demand = f"{_article(name)} gains at most {limit:g} over a blind guess"

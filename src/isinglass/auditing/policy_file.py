@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from isinglass.auditing.result import ATTACKERS
@@ -20,7 +20,7 @@ KNOWN = {
         "maximum_column_gain",
         "maximum_outlier_gain",
     },
-    "release": {"maximum_verbatim", "maximum_unique"},
+    "release": {"maximum_verbatim", "maximum_unique", "origin"},
     "linkage": {"minimum_level", "quantile"},
     "risks": {
         "attacker",
@@ -95,6 +95,17 @@ class PolicyReader:
             known = ", ".join(ATTACKERS)
             raise AuditError(
                 f"{self._name}: {section}.attacker must be among {known}, got {value!r}"
+            )
+        return str(value)
+
+    def one_of(self, section: str, key: str, known: Sequence[str]) -> str:
+        """One of some words; the first where none is given."""
+        value = self._value(section, key)
+        if value is None:
+            return known[0]
+        if value not in known:
+            raise AuditError(
+                f"{self._name}: {section}.{key} must be among {', '.join(known)}, got {value!r}"
             )
         return str(value)
 

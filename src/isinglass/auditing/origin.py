@@ -1,0 +1,137 @@
+"""How a release was made: shown by its key, borne out by its numbers, or only said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import StolenKey
+from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.auditing.made_from import remade
+from isinglass.auditing.result import PolicyLine
+from isinglass.errors import IsinglassError
+from isinglass.release import Facts
+
+Array = NDArray[Any]
+
+ORIGIN = "it is known how the release was made"
+SECRET = "the key came from secret randomness"
+#: Standard errors by which the noise of a release may look like something else.
+_ERRORS = 7.0
+#: Rows on which noise, and a guessed seed, are looked at.
+_MOST_ROWS, _ROWS_OF_SEED = 20_000, 50
+#: Seeds that people use.
+_SEEDS = (
+    *range(64), 99, 100, 101, 111, 123, 256, 321, 365, 404, 420, 512, 666, 777, 999, 1000, 1024,
+    1111, 1234, 1337, *range(2015, 2031), 4242, 9999, 12345, 31337, 42424, 123456, 123456789,
+)  # fmt: skip
+
+
+def origin_line(
+    facts: Facts | None, table: Array, released: Array, *, shown: bool, aligned: bool
+) -> PolicyLine:
+    """Whether it is known how a release was made.
+
+    Attacks are chosen by what a release looks like, and nobody can think of all. So a file whose
+    making is unknown, or only claimed, may give back more than the attacks listed got. `shown`
+    says that the key turns the table into it.
+    """
+    if shown:
+        return PolicyLine(ORIGIN, "the key turns the table into it", met=True)
+    if facts is None:
+        return PolicyLine(
+            ORIGIN,
+            'nobody said, and attacks that fit its making may get more (release.origin = "any" in '
+            "the policy goes by the attacks listed alone)",
+            met=False,
+        )
+    if aligned and _is_noise(facts, table, released):
+        return PolicyLine(ORIGIN, "its noise is what it says", met=True)
+    return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
+
+
+def secret_line(facts: Facts | None) -> PolicyLine | None:
+    """A demand that is not met where a seed was used; None elsewhere."""
+    if facts is None or not facts.seeded:
+        return None
+    return PolicyLine(SECRET, "it came from a seed, and whoever guesses it has the key", met=False)
+
+
+def undone_by_seed(
+    facts: Facts, names: Sequence[str], table: Array, released: Array
+) -> Array | None:
+    """The release undone with the key of a seed that people use; None where none fits."""
+    for seed in _SEEDS:
+        made = remade(facts, names)
+        if made is None or not hasattr(made, "random_state"):
+            return None
+        made.random_state = seed
+        try:
+            made.fit(table)
+            again = made.transform_rows(table[:_ROWS_OF_SEED], 0)
+            if again.shape != released[:_ROWS_OF_SEED].shape or not np.allclose(
+                again, released[:_ROWS_OF_SEED], rtol=1e-4, atol=1e-4 * float(np.abs(again).max())
+            ):
+                continue
+            return np.asarray(StolenKeyAttack().guess(released, StolenKey(made)))
+        except (IsinglassError, ValueError, ArithmeticError):
+            return None
+    return None
+
+
+def _is_noise(facts: Facts, table: Array, released: Array) -> bool:
+    """Whether the difference to the table is noise of the law and size that a release states.
+
+    It must have the stated deviation and law, and be like nothing else: not like the table, nor
+    like other columns, nor like the rows before.
+    """
+    if facts.method != "additive_noise" or table.shape != released.shape or len(table) < 50:
+        return False
+    X, Z = (np.asarray(m[:_MOST_ROWS], dtype=np.float64) for m in (table, released))
+    deviation = table.std(axis=0, ddof=1)
+    varies = deviation > 0
+    try:
+        scale = np.broadcast_to(
+            np.asarray(facts.parameters.get("scale", 1.0), dtype=np.float64), deviation.shape
+        )
+    except (TypeError, ValueError):
+        return False
+    size = scale * deviation if facts.parameters.get("relative", True) else scale
+    if not varies.any() or (size[varies] <= 0).any():
+        return False
+    noise = ((Z - X) / np.where(size > 0, size, 1.0))[:, varies]
+    if not _follows(noise, str(facts.parameters.get("distribution", "gaussian"))):
+        return False
+    n = len(noise)
+    unit, records = _standard(noise), _standard(X[:, varies])
+    with_others = unit.T @ unit / n
+    np.fill_diagonal(with_others, 0.0)
+    likeness = [np.abs(with_others).max(), np.abs(unit.T @ records / n).max()]
+    likeness += [np.abs(unit[k:].T @ unit[:-k] / n).max() for k in (1, 2, 3)]
+    return bool(max(likeness) < _ERRORS / np.sqrt(n))
+
+
+def _follows(noise: Array, law: str) -> bool:
+    """Whether each column has the law's quantiles (Kolmogorov and Smirnov), of deviation one."""
+    from scipy.stats import norm, uniform
+
+    laws = {"gaussian": norm(), "uniform": uniform(-np.sqrt(3), 2 * np.sqrt(3))}
+    fourth = {"gaussian": 3.0, "uniform": 1.8}
+    if law not in laws:
+        return False
+    n = len(noise)
+    # All columns together tell more of the tails: the mean fourth power has this error or less.
+    if abs(float((noise**4).mean()) - fourth[law]) > 5.0 * np.sqrt(96.0 / noise.size):
+        return False
+    shares = np.sort(laws[law].cdf(noise), axis=0)
+    places = (np.arange(n)[:, np.newaxis] + 0.5) / n
+    # The largest gap passes 2.5 / sqrt(n) less than once in 100,000 columns.
+    return bool(np.abs(shares - places).max() < 2.5 / np.sqrt(n) + 0.5 / n)
+
+
+def _standard(rows: Array) -> Array:
+    deviation = rows.std(axis=0)
+    return np.asarray((rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
