@@ -100,7 +100,8 @@ release whose columns have other names, or mix them, is given to them under the 
   control; the largest of four columns. Its evaluator divides by the guess with its sign, so that
   any negative guess counts as right; columns were moved above 0 first. The loss coefficient is that
   of the best row match, all columns but one known, against the best model of the same column from
-  other records; of one column in the middle. It can be below 0, and is then shown as it is;
-  "none" where the package ended without a figure for this column of a table this small.
+  other records; of the first column, from the middle on, of which there is a figure. It can be
+  below 0, and is then shown as it is;
+  "none" where the package ended without one for any column of a table this small.
 
 A figure of ours is behind where it is below the lower limit of a peer's interval."""

@@ -89,7 +89,7 @@ def test_a_rotation_falls_to_one_pair_more_than_columns():
     veil = ig.Rotation(n_iter=2, check_ica=False, random_state=1).fit(TABLE)
     found = ig.audit(TABLE, veil.transform(TABLE), random_state=0).findings
     by_pairs = {a.n_pairs: a for a in found.attacks if a.name == "known_input"}
-    assert sorted(by_pairs) == [6, 10, 50]
+    assert sorted(by_pairs) == [6, 10, 60]
     assert by_pairs[6].success > 0.99
     assert found.verdict == RECOVERED
     assert found.detection.rate == 1
@@ -440,7 +440,7 @@ def test_redraws_meet_the_same_attackers():
     released = veil.fit_transform(TABLE)
     asked = {"attacks": ["known_input"], "perturbation": veil, "random_state": 0}
     found = ig.audit(TABLE, released, n_trials=2, **asked).attacks
-    assert [a.n_pairs for a in found] == [6, 10, 50]
+    assert [a.n_pairs for a in found] == [6, 10, 60]
     # One in a hundred of 600 records is six pairs, of 480 five: levels are those of the release.
     assert all(a.low <= a.success <= a.high for a in found)
 

@@ -203,7 +203,7 @@ def test_no_record_is_both_known_and_scored(n_rows, n_columns, seed):
 
 def test_pair_levels():
     assert pair_levels(100_000, 29) == (30, 58, 290, 1000)
-    assert pair_levels(150, 4) == (2, 5, 8, 40)
+    assert pair_levels(150, 4) == (2, 5, 8, 50)
     assert pair_levels(9, 4) == (3,)
     assert pair_levels(100_000, 29, most=40) == (30, 40)
     assert pair_levels(100_000, 29, most=0) == ()

@@ -60,10 +60,11 @@ class Cast:
 
 
 def pair_levels(n_rows: int, n_columns: int, most: int | None = None) -> tuple[int, ...]:
-    """How many known pairs to try: d + 1, 2 d, 10 d, one in a hundred and 60, up to `most`."""
+    """How many known pairs to try: d + 1, 2 d, 10 d or 60, one in a hundred, up to `most`."""
     limit = max(1, n_rows // 3)
     limit = limit if most is None else min(limit, most)
-    wanted = {n_columns + 1, 2 * n_columns, 10 * n_columns, round(0.01 * n_rows), FEW_PAIRS}
+    many = max(10 * n_columns, FEW_PAIRS)
+    wanted = {n_columns + 1, 2 * n_columns, many, round(0.01 * n_rows)}
     return tuple(sorted({min(n, limit) for n in wanted if min(n, limit) >= 1}))
 
 

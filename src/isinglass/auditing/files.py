@@ -139,10 +139,10 @@ def audit_files(
         refuse_other_key(perturbation, mine, theirs, complete)
         shown = complete or not perturbation.draws_noise
     seen, stated = theirs.X, facts
-    if facts is not None and facts.seeded and correspond and ordered:
+    if facts is not None and facts.seeded and perturbation is None and correspond and ordered:
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
         if undone is not None:
-            theirs, stated, perturbation, shown = replace(theirs, X=undone), None, None, False
+            theirs, stated = replace(theirs, X=undone), None
             notes.append(
                 "The key came from a seed that was guessed: the release was undone with it before "
                 "it was attacked."
@@ -216,7 +216,8 @@ def audit_files(
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
         aligned = bool(correspond and ordered and complete)
-        lines.append(origin_line(facts, mine.X, seen, shown=shown, aligned=aligned))
+        line = origin_line(facts, mine.X, seen, shown=shown, aligned=aligned)
+        lines += [] if line.met else [line]
     lines += [line for line in (secret_line(facts),) if line is not None]
     found = report.findings
     linkage = found.linkage
