@@ -119,9 +119,9 @@ def audit(
     attacks : "auto", or names or attacks
         "auto" sends all that apply.
     knowledge : "auto", or facts
-        "auto": all public parameters; d + 1, 2 d, 10 d (at least 60) and 1 % of the records as known pairs; a
-        sample of 10 %; the whole table as public table. Facts given here go to every attack, and
-        row numbers in them count the release's rows.
+        "auto": all public parameters; d + 1, 2 d, 10 d (at least 60) and 1 % of the records as
+        known pairs; a sample of 10 %; the whole table as public table. Facts given here go to
+        every attack, and row numbers in them count the release's rows.
     n_trials : int
         Releases in all: the one given, and `n_trials` - 1 under keys drawn anew. By default 4
         with a perturbation, else 1.
