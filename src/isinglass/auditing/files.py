@@ -31,6 +31,7 @@ from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
 from isinglass.auditing.row_match import in_table_order, match_rows
 from isinglass.auditing.run import audit
+from isinglass.auditing.unsure import without_pairs
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
@@ -201,6 +202,8 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     found = report.findings
+    if matched.unsure:
+        found = without_pairs(found, policy)
     linkage = found.linkage
     if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file
         worst = tuple((mine.number(row), level) for row, level in linkage.worst_records)
