@@ -20,6 +20,8 @@ from isinglass.table.prepare import Source
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
+#: Numbers in text beyond it are none: their squares are not to be computed.
+LARGEST = 1e150
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def as_numbers(column: pa.ChunkedArray) -> Array | None:
             known = np.isfinite(values)
             return np.where(known, values, values[known].mean() if known.any() else 0.0)
         written = column.cast(pa.string()).fill_null("").to_numpy().astype(str).astype(np.float64)
-        return np.asarray(written) if np.isfinite(written).all() else None
+        return np.asarray(written) if (np.abs(written) < LARGEST).all() else None
     except (pa.ArrowException, ValueError):
         return None
 

@@ -31,6 +31,7 @@ from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
 from isinglass.auditing.row_match import in_table_order, match_rows
 from isinglass.auditing.run import audit
+from isinglass.auditing.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.unsure import without_pairs
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
@@ -106,11 +107,17 @@ def audit_files(
             f"{facts.method}"
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
+    notes: list[str] = []
+    if facts is None:
+        refuse_dropped(drop, released)
+        if key is None:
+            opened = with_numbers(opened, {*drop, *one_hot, *beside}, notes)
     # The table's own values of what was kept: what a public table would be joined by.
     kept_there = kept_names(facts, released)
     apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
     apart = [n for n in apart if facts is not None or not is_numeric(opened.schema.field(n).type)]
-    columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    columns, told = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    notes += told
     columns = replace(columns, kept=(*columns.kept, *apart))
     categories = None if key is None or key.categories is None else dict(key.categories)
     source = Source(opened, columns, missing=missing, categories=categories)
@@ -136,6 +143,10 @@ def audit_files(
     complete = len(mine.X) == n_rows
     if correspond and ordered and perturbation is not None and hasattr(perturbation, "_key"):
         refuse_other_key(perturbation, mine, theirs, complete)
+    attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
+    missed = [n for n in opened.schema.names if n not in attacked]
+    said = () if facts is None else facts.kept
+    refuse_as_it_was(opened, released, mine, theirs, missed, {*said, *apart, *beside})
     left_beside = Beside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
