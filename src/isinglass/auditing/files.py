@@ -14,6 +14,7 @@ from sklearn.base import clone
 from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Loaded, Rows
+from isinglass.auditing.hashes import without_hashes
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -112,6 +113,8 @@ def audit_files(
         refuse_dropped(drop, released)
         if key is None:
             opened = with_numbers(opened, {*drop, *one_hot, *beside}, notes)
+        hashed = [n for n in opened.schema.names if n not in {*drop, *beside}]
+        released = without_hashes(opened, released, hashed, beside, notes)
     # The table's own values of what was kept: what a public table would be joined by.
     kept_there = kept_names(facts, released)
     apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
@@ -124,12 +127,20 @@ def audit_files(
     refuse_other_width(source, released, facts, perturbation)
 
     mine = align.load(source, progress, "reading the table")
-    if opened.n_rows is not None and len(mine.X) < opened.n_rows:
-        left = opened.n_rows - len(mine.X)
-        notes.append(f"{left:,} rows of the table with missing values were left out.")
     theirs, names = load_release(
         released, facts, id_column, label, source.names, mine.beside.column_names, notes, progress
     )
+    if missing == "drop" and len(theirs.X) > len(mine.X):
+        # Rows that were left out here have left all the same.
+        filled = Source(opened, columns, missing="median", categories=source.categories)
+        mine = align.load(filled, progress, "reading the table")
+        notes.append(
+            "The release has rows of records with missing values; these were filled with medians "
+            "instead of being left out, so that all rows were attacked."
+        )
+    elif opened.n_rows is not None and len(mine.X) < opened.n_rows:
+        left = opened.n_rows - len(mine.X)
+        notes.append(f"{left:,} rows of the table with missing values were left out.")
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows

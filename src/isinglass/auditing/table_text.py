@@ -34,12 +34,12 @@ def with_numbers(table: Table, out: Iterable[str], notes: list[str]) -> Table:
     ]  # fmt: skip
     if not texts:
         return table
-    held = _held(table, texts)
-    read = {name: single_numbers(held.column(name)) for name in texts}
+    written = held(table, texts)
+    read = {name: single_numbers(written.column(name)) for name in texts}
     found = {name: values for name, values in read.items() if values is not None}
     if not found:
         return table
-    whole = _held(table, table.schema.names)
+    whole = held(table, table.schema.names)
     for name, values in found.items():
         at = whole.schema.get_field_index(name)
         whole = whole.set_column(at, name, pa.array(values, from_pandas=True))
@@ -68,7 +68,7 @@ def refuse_as_it_was(
     names = [n for n in release.schema.names if n not in set(allowed)]
     if not missed or not names:
         return
-    own, others = _held(table, missed), _held(release, names)
+    own, others = held(table, missed), held(release, names)
     aligned = len(mine.X) == len(theirs.X) and others.num_rows >= len(theirs.X)
     for name in missed:
         first = own.column(name)
@@ -128,7 +128,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _held(table: Table, names: Sequence[str]) -> pa.Table:
+def held(table: Table, names: Sequence[str]) -> pa.Table:
+    """Columns of a table in memory."""
     numeric = [n for n in names if is_numeric(table.schema.field(n).type)]
     others = [n for n in names if n not in numeric]
     batches = list(table.batches(numeric, others))
