@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import isinglass as ig
 from isinglass.auditing.files import audit_files
 from isinglass.auditing.find_order import find_order
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.result import NOT_MEASURED, RECOVERED, RESISTED
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(200, 4)) @ (np.eye(4) + 0.3 * RNG.normal(size=(4, 4))) * [1, 3, 10, 2] + 10
@@ -92,3 +93,31 @@ def test_fresh_tables_are_in_no_order(seed):
         (X, np.column_stack([rng.permutation(c) for c in X.T])),
     ):
         assert find_order(table, fresh) is None
+
+
+def shuffled(veil, tmp_path, **options):
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "t.csv", index=False)
+    written = ig.write_release(
+        tmp_path / "t.csv", tmp_path / "r.parquet", veil, shuffle=True, **options
+    )
+    return audit_files(tmp_path / "t.csv", written.release, random_state=1)
+
+
+def test_a_join_on_kept_columns_needs_no_order(tmp_path):
+    found = shuffled(ig.AdditiveNoise(scale=9.0, random_state=1), tmp_path, keep=["a"]).findings
+    assert found.verdict == RECOVERED
+    assert (found.linkage.linked, linked(found)) == (1.0, 1.0)
+
+
+def test_what_was_not_run_for_a_secret_order_is_not_measured(tmp_path):
+    report = shuffled(ig.AdditiveNoise(scale=9.0, random_state=1), tmp_path)
+    verdicts = {a.name: a.verdict for a in report.findings.attackers}
+    assert report.verdict == verdicts["insider"] == NOT_MEASURED
+    assert verdicts["outsider"] == RESISTED
+    assert "Not enough was measured" in report.html()
+
+
+def test_a_secret_order_of_a_rotation_is_found(tmp_path):
+    found = shuffled(ig.Rotation(random_state=1), tmp_path).findings
+    assert linked(found) > 0.9
+    assert any("secret order, and it was found" in note for note in found.notes)

@@ -105,6 +105,11 @@ def _keyed(table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[str
         )
         return RowMatch(table, found, everything, True)
     if key is None or key.shuffle is None:
+        standing = find_order(table.X, release.X)
+        if standing is not None and standing.places is not None:
+            notes.append(f"The release is in a secret order, and it was found {standing.how}.")
+            release = release.take(standing.places)
+            return RowMatch(table, release, everything, True, order_shows=False)
         notes.append("The release is in a secret order and the key was not given to undo it.")
         return RowMatch(table, release, everything, True, ordered=False, order_shows=False)
     order = keyed_order(key.shuffle, len(release.X))
