@@ -156,8 +156,8 @@ def audit_files(
         refuse_other_key(perturbation, mine, theirs, complete)
     attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
     missed = [n for n in opened.schema.names if n not in attacked]
-    said = () if facts is None else facts.kept
-    refuse_as_it_was(opened, released, mine, theirs, missed, {*said, *apart, *beside})
+    known = {*apart, *beside, *(() if facts is None else facts.kept)}
+    refuse_as_it_was(opened, released, mine, theirs, missed, known)
     left_beside = Beside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered

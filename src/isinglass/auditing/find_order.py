@@ -18,8 +18,10 @@ from isinglass.auditing.fresh import fresh_copy, shuffled_columns
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
-#: Rows and columns of which orders are looked for; the time grows with the square of the rows.
-_MOST_ROWS, _MOST_COLUMNS, _MOST_ASSIGNED = 20_000, 64, 2_000
+#: Rows and columns of which orders are looked for; the more take too long.
+_MOST_ROWS, _MOST_COLUMNS, _MOST_ASSIGNED = 200_000, 64, 2_000
+_MOST_FITTED = 4_000
+_MOST_NUMBERS = 1 << 23  # of a transform
 _FEWEST_ROWS = 20
 #: By how many deviations of all lags the best must be ahead of them.
 _AHEAD = 8.0
@@ -109,8 +111,10 @@ def _rolled(X: Array, Z: Array) -> Standing | None:
     for back in (False, True):
         rows = np.arange(n)[::-1] if back else np.arange(n)
         B = _scores(Z[rows])
-        if not A.size or not B.size or n * A.shape[1] * B.shape[1] > 1 << 26:
+        if not A.size or not B.size:
             return None
+        most = int(np.sqrt(_MOST_NUMBERS / n)) + 1
+        A, B = A[:, :most], B[:, :most]
         total = np.square(_correlations(A, B, used=used)).sum(axis=(1, 2))
         lag = int(total.argmax())
         rest = np.delete(total, lag)
@@ -126,7 +130,7 @@ def _rolled(X: Array, Z: Array) -> Standing | None:
 def _rolled_columns(X: Array, Z: Array) -> Standing | None:
     """Each column moved on by a number of rows of its own, or backwards."""
     n, d = X.shape
-    if Z.shape[1] > _MOST_COLUMNS or n * d * Z.shape[1] > 1 << 24:
+    if Z.shape[1] > _MOST_COLUMNS or n * d > _MOST_NUMBERS // 8:
         return None
     used, A = _half(n), _ranks(X)
     numbers, moves = Z.copy(), set()
@@ -218,6 +222,8 @@ def leverage(m: Array) -> Array | None:
 
 def _explained(X: Array, Z: Array) -> float:
     """Share of the variance of half of Z's rows that X explains by a line fitted to the others."""
+    some = max(_MOST_FITTED, 8 * X.shape[1])
+    X, Z = X[:some], Z[:some]
     used = _half(len(X))
     if used.sum() < 2 * X.shape[1] + 2:
         return 0.0

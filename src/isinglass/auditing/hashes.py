@@ -7,8 +7,8 @@ import hashlib
 import zlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,11 @@ from isinglass.table.read import MemoryTable, Table
 
 Array = NDArray[Any]
 
-#: Values of a column, or records, whose hashes are looked for; two that are found are no chance.
-_TRIED, _HITS = 8, 2
+#: Values of a column, or records, whose hashes are looked for; three that are found are no chance.
+_TRIED, _HITS = 12, 3
+#: Numbers that there must be for each released one, lest they meet by chance; and the share of
+#: released values that must be hashes of the table's.
+_SPARSE, _LEAST = 1_000, 0.3
 #: Shorter texts, and smaller numbers, may meet by chance.
 _SHORTEST, _SMALLEST = 6, 100_000
 _EXACT = 2**53  # larger whole numbers are read as others
@@ -73,7 +76,7 @@ class _Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Trials:
     """Hashes of a few values of every source, in every way of hashing."""
 
@@ -85,13 +88,34 @@ class _Trials:
         recipes, digests = [], []
         for source in sources:
             some = [t.encode() for t in dict.fromkeys(source.texts(20 * _TRIED))][:_TRIED]
-            for way in _HASHES:
+            for way in _HASHES if len(some) > 1 else ():
                 recipes.append((source, way))
                 digests.append([way(text) for text in some])
         return _Trials(recipes, digests)
 
-    def promising(self, there: set[Any], shapes: Sequence[Shape]) -> Iterator[tuple[int, Shape]]:
-        """Recipes, and shapes, by which several of these hashes are there."""
+    @cached_property
+    def numbers(self) -> Array:
+        """All of them as numbers: recipe, hash, shape; 0 for none, or one that is too large."""
+        found = np.full((len(self.digests), _TRIED, len(_NUMBERS)), 0, dtype=np.int64)
+        for i, digests in enumerate(self.digests):
+            for j, digest in enumerate(digests):
+                for k, (_, shape) in enumerate(_NUMBERS):
+                    number = shape(digest)
+                    if isinstance(number, int) and abs(number) < _EXACT and number != 0:
+                        found[i, j, k] = number
+        return found
+
+    def in_numbers(self, there: Array) -> Iterator[tuple[int, Shape]]:
+        """Recipes, and shapes, by which several of these hashes are among these numbers."""
+        wide = [k for k, (size, _) in enumerate(_NUMBERS) if size >= _SPARSE * len(there)]
+        hits = np.isin(self.numbers[:, :, wide], there).sum(axis=1)
+        needed = np.array([min(_HITS, len(digests)) for digests in self.digests])
+        for i, k in np.argwhere(hits >= needed[:, np.newaxis]):
+            yield int(i), _NUMBERS[wide[k]][1]
+
+    def in_texts(self, there: set[str], length: int) -> Iterator[tuple[int, Shape]]:
+        """The same for texts of this length."""
+        shapes = list(_text_shapes(length))
         for i, digests in enumerate(self.digests):
             for shape in shapes:
                 if sum(shape(d) in there for d in digests) >= min(_HITS, len(digests)):
@@ -130,8 +154,10 @@ def without_hashes(
 
 def _suspects(release: Table, apart: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
     """Columns whose values are long enough to be hashes, with the values."""
-    for name in (n for n in release.schema.names if n not in apart):
-        column = held(release, [name]).column(name)
+    names = [n for n in release.schema.names if n not in apart]
+    whole = held(release, names) if names else pa.table({})
+    for name in names:
+        column = whole.column(name)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         kind = column.type
@@ -181,14 +207,17 @@ def _undone(values: list[Any], trials: _Trials) -> Array | None:
     is_text = isinstance(values[0], str)
     best: Array | None = None
     for reading in _readings(values) if is_text else (values,):
-        if is_text and max(map(len, reading)) < _SHORTEST:
-            continue
-        there = set(reading) - {"", 0}
-        shapes = _text_shapes(max(map(len, reading))) if is_text else _number_shapes()
-        for i, shape in trials.promising(there, list(shapes)):
+        if is_text:
+            length = max(map(len, reading))
+            if length < _SHORTEST:
+                continue
+            promising = trials.in_texts(set(reading) - {""}, length)
+        else:
+            promising = trials.in_numbers(np.setdiff1d(reading, [0]))
+        for i, shape in promising:
             found = _looked_up(reading, *trials.recipes[i], shape)
             # Two columns may hold some of the same values.
-            if best is None or _known(found) > _known(best):
+            if _known(found) > max(_LEAST * len(found), 0 if best is None else _known(best)):
                 best = found
     return best
 
@@ -230,17 +259,23 @@ def _text_shapes(length: int) -> Iterator[Shape]:
     yield lambda d: str(int.from_bytes(d, "big"))[:length]
 
 
-def _number_shapes() -> Iterator[Shape]:
-    for n in _PREFIXES:
-        for modulus in _MODULI:
-            yield partial(_first_digits, n=n, modulus=modulus)
-    for size in (4, 8):
-        yield lambda d, size=size: int.from_bytes(d[:size], "little")
-        yield lambda d, size=size: int.from_bytes(d[:size], "big", signed=True)
+def _first_bytes(digest: bytes, size: int, order: Literal["little", "big"], signed: bool) -> int:
+    return int.from_bytes(digest[:size], order, signed=signed)
 
 
-@lru_cache(maxsize=1 << 18)
 def _first_digits(digest: bytes, n: int, modulus: int | None) -> int:
-    """The first n hexadecimal digits as a number; the same for every column, so kept."""
     number = int(digest.hex()[:n], 16)
     return number if modulus is None else number % modulus
+
+
+#: How many numbers there are of each shape, and the shape.
+_NUMBERS: tuple[tuple[float, Shape], ...] = (
+    *(
+        (float(min(16**n, modulus or 16**n)), partial(_first_digits, n=n, modulus=modulus))
+        for n in _PREFIXES
+        for modulus in _MODULI
+        if modulus is None or modulus < 16**n
+    ),
+    *((256.0**n, partial(_first_bytes, size=n, order="little", signed=False)) for n in (4, 8)),
+    *((256.0**n, partial(_first_bytes, size=n, order="big", signed=True)) for n in (4, 8)),
+)
