@@ -145,3 +145,10 @@ def test_values_in_further_digits_of_noise_are_found_in_any_order():
     assert outsider.r2 > 0.9
     noise = np.round(6 * rng.normal(size=table.shape), 2) + 0.009 * rng.random(table.shape)
     assert ig.audit(table, noise, rows_correspond=False, random_state=0).verdict == RESISTED
+
+
+def test_a_file_of_other_length_is_not_said_to_be_large_or_pairs_to_be_assumed_away(tmp_path):
+    found = audited(noisy(TABLE[::2], 3.0), tmp_path)
+    assert not any("1,000,000" in note for note in found.notes)
+    assert not any("assumed" in s.reason for s in found.skipped)
+    assert found.settings["most_pairs"] is None

@@ -77,3 +77,20 @@ def test_cells_are_counted_beyond_chance():
     fresh = rng.integers(0, 3, size=(500, 5)).astype(float)
     assert exact_cells(codes, fresh, rng) < 0.03
     assert exact_cells_anywhere(codes, fresh, rng) < 0.03
+
+
+def test_rows_that_are_left_out_of_the_audit_but_not_of_the_release_are_attacked(tmp_path):
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(200, 4)) * [1, 3, 10, 2]
+    table = pd.DataFrame(values, columns=list("abcd"))
+    table.loc[rng.random(200) < 0.8, "d"] = np.nan
+    empty = table["d"].isna()
+    release = table + 8 * values.std(axis=0) * rng.normal(size=values.shape)
+    release.loc[empty, ["a", "b", "c"]] = table.loc[empty, ["a", "b", "c"]]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    release.to_csv(tmp_path / "r.csv", index=False)
+    report = audit_files(tmp_path / "t.csv", tmp_path / "r.csv", missing="drop", random_state=1)
+    found = report.findings
+    assert (found.verdict, found.rows) == (RECOVERED, 200)
+    assert not any("1,000,000" in note for note in found.notes)
+    assert not any("no pairs" in skipped.reason for skipped in found.skipped)

@@ -151,3 +151,18 @@ def test_text_that_could_hold_a_record_in_code_is_refused(tmp_path, write):
         tmp_path / "r.csv", index=False
     )
     assert audit_files(tmp_path / "t.csv", tmp_path / "r.csv", random_state=0).verdict
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1.2k", "3.4M", "7"], [[1200], [3.4e6], [7]]),
+        (["12A", "3K", "7M"], [[12], [3], [7]]),
+        (["$1,234.50", "$12,000.00", "$3.00"], [[1234.5], [12000], [3]]),
+        (["Jan 12", "Feb 3", "Dec 31"], [[1, 12], [2, 3], [12, 31]]),
+        (["1e400", "2", "3"], [[2.5], [2], [3]]),
+        (["5e200", "2", "3"], [[2.5], [2], [3]]),
+    ],
+)
+def test_words_for_powers_and_months_are_read(texts, numbers):
+    np.testing.assert_allclose(read_numbers(pa.chunked_array([texts])), numbers)

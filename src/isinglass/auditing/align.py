@@ -20,6 +20,10 @@ from isinglass.table.prepare import Source
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
+#: Numbers in text beyond it are none: their squares are not to be computed.
+LARGEST = 1e150
+#: Texts of no more different values are told apart by a column for each.
+_MOST_CATEGORIES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
 def flattened(column: pa.ChunkedArray) -> Array | None:
     """Any column as numbers, one or several a row; None where nobody can read it.
 
-    Lists of as many numbers in every row are columns of their own; text is codes.
+    Lists of as many numbers in every row are columns of their own; text is codes, and a mark for
+    each of a few values.
     """
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -165,8 +170,28 @@ def flattened(column: pa.ChunkedArray) -> Array | None:
         return values if values.ndim == 2 and np.isfinite(values).all() else None
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return None
+    marks = indicators(column)
+    if marks is not None:
+        return marks
     read = as_kept(column, column)
     return None if read is None else read.released[:, np.newaxis]
+
+
+def indicators(column: pa.ChunkedArray) -> Array | None:
+    """Codes of a text of few values, and a mark for each of them; None for other columns.
+
+    The order of the alphabet is no order of what the texts stand for; marks have none.
+    """
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        return None
+    read = as_kept(column, column)
+    if read is None or not read.is_category:
+        return None
+    values = np.unique(read.released)
+    if not 2 < len(values) <= _MOST_CATEGORIES:
+        return None
+    codes = read.released[:, np.newaxis]
+    return np.column_stack([codes, (codes == values).astype(np.float64)])
 
 
 def as_numbers(column: pa.ChunkedArray) -> Array | None:
@@ -180,7 +205,7 @@ def as_numbers(column: pa.ChunkedArray) -> Array | None:
             known = np.isfinite(values)
             return np.where(known, values, values[known].mean() if known.any() else 0.0)
         written = column.cast(pa.string()).fill_null("").to_numpy().astype(str).astype(np.float64)
-        return np.asarray(written) if np.isfinite(written).all() else None
+        return np.asarray(written) if (np.abs(written) < LARGEST).all() else None
     except (pa.ArrowException, ValueError):
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -173,6 +174,14 @@ def verdict_of(done: Sequence[AttackResult], shown: float) -> str:
         return RECOVERED
     parts = [max(r.worst_gain, r.outliers_gain) for r in done]
     return PARTLY if gain >= SOME or max(parts, default=0.0) >= MUCH else RESISTED
+
+
+def not_comforted(attackers: Sequence[AttackerResult]) -> tuple[AttackerResult, ...]:
+    """The same where an insider's attacks could not be run: that nothing was found says nothing."""
+    return tuple(
+        replace(a, verdict=NOT_MEASURED) if a.name == INSIDER and a.verdict == RESISTED else a
+        for a in attackers
+    )
 
 
 def failed_with_knowledge(results: Sequence[AttackResult]) -> tuple[str, ...]:

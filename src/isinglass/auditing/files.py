@@ -14,6 +14,7 @@ from sklearn.base import clone
 from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Loaded, Rows
+from isinglass.auditing.hashes import without_hashes
 from isinglass.auditing.made_from import (
     KeyFacts,
     facts_of,
@@ -32,6 +33,8 @@ from isinglass.auditing.report import Report
 from isinglass.auditing.result import PolicyLine
 from isinglass.auditing.row_match import in_table_order, match_rows
 from isinglass.auditing.run import audit
+from isinglass.auditing.table_text import refuse_as_it_was, refuse_dropped, with_numbers
+from isinglass.auditing.unsure import without_pairs
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
@@ -106,23 +109,39 @@ def audit_files(
             f"{facts.method}"
         )
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
+    notes: list[str] = []
+    if facts is None:
+        refuse_dropped(drop, released)
+        if key is None:
+            opened = with_numbers(opened, {*drop, *one_hot, *beside}, notes)
+        hashed = [n for n in opened.schema.names if n not in {*drop, *beside}]
+        released = without_hashes(opened, released, hashed, beside, notes)
     # The table's own values of what was kept: what a public table would be joined by.
     kept_there = kept_names(facts, released)
     apart = [n for n in kept_there if n in opened.schema.names and n not in beside]
     apart = [n for n in apart if facts is not None or not is_numeric(opened.schema.field(n).type)]
-    columns, notes = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    columns, told = table_columns(opened, facts, key, [*drop, *beside], one_hot, beside)
+    notes += told
     columns = replace(columns, kept=(*columns.kept, *apart))
     categories = None if key is None or key.categories is None else dict(key.categories)
     source = Source(opened, columns, missing=missing, categories=categories)
     refuse_other_width(source, released, facts, perturbation)
 
     mine = align.load(source, progress, "reading the table")
-    if opened.n_rows is not None and len(mine.X) < opened.n_rows:
-        left = opened.n_rows - len(mine.X)
-        notes.append(f"{left:,} rows of the table with missing values were left out.")
     theirs, names = load_release(
         released, facts, id_column, label, source.names, mine.beside.column_names, notes, progress
     )
+    if missing == "drop" and len(theirs.X) > len(mine.X):
+        # Rows that were left out here have left all the same.
+        filled = Source(opened, columns, missing="median", categories=source.categories)
+        mine = align.load(filled, progress, "reading the table")
+        notes.append(
+            "The release has rows of records with missing values; these were filled with medians "
+            "instead of being left out, so that all rows were attacked."
+        )
+    elif opened.n_rows is not None and len(mine.X) < opened.n_rows:
+        left = opened.n_rows - len(mine.X)
+        notes.append(f"{left:,} rows of the table with missing values were left out.")
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -138,6 +157,10 @@ def audit_files(
     if shown and perturbation is not None:
         refuse_other_key(perturbation, mine, theirs, complete)
         shown = complete or not perturbation.draws_noise
+    attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
+    missed = [n for n in opened.schema.names if n not in attacked]
+    known = {*apart, *beside, *(() if facts is None else facts.kept)}
+    refuse_as_it_was(opened, released, mine, theirs, missed, known)
     seen, stated = theirs.X, facts
     if facts is not None and facts.seeded and perturbation is None and correspond and ordered:
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
@@ -220,6 +243,8 @@ def audit_files(
         lines += [] if line.met else [line]
     lines += [line for line in (secret_line(facts),) if line is not None]
     found = report.findings
+    if matched.unsure:
+        found = without_pairs(found, policy)
     linkage = found.linkage
     if linkage is not None:  # the audit counts the rows it was given; the owner, those of the file
         worst = tuple((mine.number(row), level) for row, level in linkage.worst_records)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.align import Loaded, Rows, flattened
 from isinglass.auditing.dependence import dependence
+from isinglass.auditing.find_order import reshapes
 
 Array = NDArray[Any]
 
@@ -36,7 +37,7 @@ def fold(table: Array, release: Loaded) -> Folded | None:
     best, found = 1.0, None
     for folded in _ways(len(table), table.shape[1], release):
         strength = dependence(table, np.column_stack([folded.release.X, *folded.others]))
-        if strength >= best:
+        if strength > best or (found is None and strength >= best):
             best, found = strength, folded
     return found
 
@@ -47,6 +48,10 @@ def _ways(n: int, d: int, release: Loaded) -> Iterator[Folded]:
         note = "The release has a column for each record, and was attacked as a transposed table."
         turned = np.ascontiguousarray(release.X[:, n_columns - n :].T)
         yield Folded(Loaded(release.name, turned, pa.table({})), (), note)
+    if n_rows != n and release.X.size == n * d:
+        note = "The release has the table's numbers in another shape, and was attacked in its own."
+        for numbers in reshapes((n, d), release.X):
+            yield Folded(Loaded(release.name, numbers, pa.table({})), (), note)
     k, over = divmod(n_rows, n)
     if over or k < 2:
         return

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.fit import blocks
-from isinglass.attack.join import JoinedFit
+from isinglass.attack.join import Groups, JoinedFit
 from isinglass.attack.linker import Linker
 from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.auditing.cast import SOUGHT
@@ -112,6 +112,22 @@ def linkage_by_cells(scene: Scene) -> Linkage | None:
     X, Z = X[:, mine], Z[:, theirs]
     levels = [levels_from_fits((X == Z[i]).sum(axis=1)[np.newaxis], np.array([i])) for i in rows]
     return _summed_up(np.concatenate(levels), n_public=len(X))
+
+
+def linkage_by_join(scene: Scene) -> Linkage | None:
+    """Levels by what left as it was: a join needs no order.
+
+    A row that is alone with its kept values, as a record is in the public table, is that record.
+    """
+    known = scene.common(others=False, whole=True) | scene.public_table()
+    groups = Groups.of(known, len(scene.released))
+    if groups is None:
+        return None
+    count = 1 + int(max(groups.released.max(), groups.public.max()))
+    rows, records = (np.bincount(g, minlength=count) for g in (groups.released, groups.public))
+    n = len(scene.table)
+    levels = np.where(records > 0, np.maximum(rows, records), n)[groups.released]
+    return _summed_up(levels, n_public=n)
 
 
 def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:

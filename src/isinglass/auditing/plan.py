@@ -90,10 +90,6 @@ def plan(
         if reason or denied:
             skip(name, reason or denied or "", applicable=not reason)
             continue
-        if scene.secret_order and name in NEED_ROWS:
-            why = "it needs to know which released row is whose record, and nobody told"
-            skip(name, why, applicable=True)
-            continue
         own = asked[name]
         for step in STEPS[name](scene, seed):
             steps.append(step if own is None else replace(step, attack=own))
@@ -193,7 +189,9 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
 
 
 def _not_granted(name: str, scene: Scene) -> str | None:
-    """Why an attack that could apply is not run: whoever asked assumed its knowledge away."""
+    """Why an attack that could apply is not run: what it takes is not known, or assumed away."""
+    if scene.secret_order and name in NEED_ROWS:
+        return "it needs to know which released row is whose record, and nobody told"
     if name in ("known_input", "unit_pursuit") and not scene.cast.levels:
         return "attackers were assumed to know no pairs"
     return None

@@ -85,9 +85,20 @@ def load_release(
     if facts is None and len(numeric) != len(table_names):
         loaded, gone = _joined(loaded, [n for n in kept if n not in table_beside], notes)
         kept = [n for n in kept if n not in gone]
+    if facts is None and not loaded.X.shape[1]:
+        loaded, kept = _texts_alone(loaded, kept)
     if not loaded.X.shape[1]:
         raise AuditError(f"{release.name} has no numeric column to attack")
     return loaded, (*kept, *marks)
+
+
+def _texts_alone(release: Loaded, names: Sequence[str]) -> tuple[Loaded, list[str]]:
+    """A release without any number: codes of its texts, and the columns that are none."""
+    read = {name: align.flattened(release.beside.column(name)) for name in names}
+    codes = [values for values in read.values() if values is not None]
+    if codes:
+        release = replace(release, X=np.column_stack(codes))
+    return release, [name for name, values in read.items() if values is None]
 
 
 def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Loaded, list[str]]:
@@ -100,8 +111,14 @@ def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Lo
             found.append(numbers)
             if is_all_numbers(column):
                 gone.append(name)
+        elif (marks := align.indicators(column)) is not None:
+            found.append(marks)
+            gone.append(name)
     if len(found) > 1:
-        notes.append("Numbers in text, times or lists were attacked with the numeric columns.")
+        notes.append(
+            "Numbers in text, times or lists, and texts of a few values, were attacked with the "
+            "numeric columns."
+        )
     return replace(release, X=np.column_stack(found)), gone
 
 

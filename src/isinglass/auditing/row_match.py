@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +10,17 @@ import numpy as np
 from isinglass.auditing import align
 from isinglass.auditing.align import Array, Loaded, Rows
 from isinglass.auditing.dependence import dependence
+from isinglass.auditing.find_order import find_order
 from isinglass.auditing.fold import fold
 from isinglass.auditing.made_from import KeyFacts, keeps_rows
 from isinglass.release import Facts
 from isinglass.table.shuffle import keyed_order
+
+UNSURE = (
+    "Nobody can tell which released row is whose record: none depends on the record in its place, "
+    "and no other order was found in which they do. Attacks that need to know it may have been "
+    "given wrong pairs, and count as not run."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,8 @@ class RowMatch:
     correspond: bool | None
     ordered: bool = True
     order_shows: bool = True
+    #: Nobody said in which order the rows are, and none was found in which they go with records.
+    unsure: bool = False
     others: tuple[Array, ...] = field(default=(), repr=False)
 
 
@@ -61,20 +70,28 @@ def match_rows(
         return RowMatch(table, release, everything, False, ordered=False)
     if facts is not None and facts.order == "keyed":
         return _keyed(table, release, key, notes)
-    return RowMatch(table, release, everything, None if facts is None else True)
+    if facts is None:
+        return _looked_for(RowMatch(table, release, everything, None), notes)
+    return RowMatch(table, release, everything, True)
 
 
 def in_table_order(table: Array, release: Loaded) -> Loaded | None:
     """The release as it stands, or reversed, where its rows depend on the records; else None."""
-    numbers = release.X
-    for name in release.beside.column_names:
-        read = align.flattened(release.beside.column(name))
-        numbers = numbers if read is None else np.column_stack([numbers, read])
+    numbers = _all_numbers(release)
     if dependence(table, numbers) >= 1.0:
         return release
     if dependence(table, numbers[::-1]) >= 1.0:
         return release.take(np.arange(len(numbers))[::-1])
     return None
+
+
+def _all_numbers(release: Loaded) -> Array:
+    """The numbers of a release, and codes of what stands beside them."""
+    numbers = release.X
+    for name in release.beside.column_names:
+        read = align.flattened(release.beside.column(name))
+        numbers = numbers if read is None else np.column_stack([numbers, read])
+    return numbers
 
 
 def _keyed(table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[str]) -> RowMatch:
@@ -88,6 +105,11 @@ def _keyed(table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[str
         )
         return RowMatch(table, found, everything, True)
     if key is None or key.shuffle is None:
+        standing = find_order(table.X, release.X)
+        if standing is not None and standing.places is not None:
+            notes.append(f"The release is in a secret order, and it was found {standing.how}.")
+            release = release.take(standing.places)
+            return RowMatch(table, release, everything, True, order_shows=False)
         notes.append("The release is in a secret order and the key was not given to undo it.")
         return RowMatch(table, release, everything, True, ordered=False, order_shows=False)
     order = keyed_order(key.shuffle, len(release.X))
@@ -104,4 +126,29 @@ def _by_identifier(
     claimed = facts is not None and facts.order == "keyed"
     at = np.arange(len(places))[:, np.newaxis]
     shows = not claimed or dependence(at, places[:, np.newaxis]) >= 1.0
-    return RowMatch(table.take(rows), release.take(places), rows, True, order_shows=shows)
+    found = RowMatch(table.take(rows), release.take(places), rows, True, order_shows=shows)
+    return found if facts is not None else _looked_for(found, notes)
+
+
+def _looked_for(match: RowMatch, notes: list[str]) -> RowMatch:
+    """A foreign file's rows as they stand, or in an order in which they go with the records.
+
+    Pairs of rows that do not belong together teach an attacker nothing, and would make any file
+    look safe that is in another order.
+    """
+    table, release = match.table.X, match.release
+    if dependence(table, _all_numbers(release)) >= 1.0:
+        return match
+    found = find_order(table, release.X)
+    if found is None:
+        notes.append(UNSURE)
+        return replace(match, unsure=True)
+    notes.append(
+        f"The release's rows do not stand in the table's order: they were found {found.how}, and "
+        "were attacked in the table's order."
+    )
+    shows = found.shows and match.order_shows
+    if found.places is not None:
+        release = release.take(found.places)
+    release = replace(release, X=found.numbers)
+    return replace(match, release=release, order_shows=shows)

@@ -23,15 +23,16 @@ from isinglass.auditing.attackers import (
     KEY_HOLDER,
     attacker_results,
     failed_with_knowledge,
+    not_comforted,
 )
 from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
 from isinglass.auditing.cells import unchanged_cells
 from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
-from isinglass.auditing.link import linkage, linkage_by_cells, recognition
+from isinglass.auditing.link import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.members import membership
-from isinglass.auditing.plan import plan, plan_given
+from isinglass.auditing.plan import NEED_ROWS, plan, plan_given
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.redraw import redraw
 from isinglass.auditing.report import Report
@@ -170,7 +171,7 @@ def audit(
         rows_correspond = perturbation.keeps_rows if rows_correspond is None else rows_correspond
         parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
     if not order_known:
-        rows_correspond, most_pairs = False, 0
+        rows_correspond = False
     notes: list[str] = []
     checked = parameters is not None and perturbation is None and rows_correspond is not False
     false = contradiction(parameters, X, Z) if checked and parameters is not None else None
@@ -204,7 +205,7 @@ def audit(
             X.shape[1],
             outliers,
             rng,
-            most_pairs=most_pairs,
+            most_pairs=most_pairs if order_known else 0,
             aligned=bool(rows_correspond) or n_records > SEEN_UNALIGNED,
         )
         if given is None
@@ -277,6 +278,9 @@ def audit(
         members = membership(drawn.scene, drawn.held_out, rng)
         halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
     linked, recognized = _linked(scene, trials[0])
+    shuffled = scene.secret_order and len(X) == len(Z)
+    if shuffled and scene.kept is not None:
+        linked = _closest([linked, linkage_by_join(scene)])
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
@@ -291,6 +295,8 @@ def audit(
         "membership": members, "part": rows_correspond is False and len(Z) < len(X),
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
+    if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):
+        attackers = not_comforted(attackers)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
     notes += _notes(scene, verbatim, cells, subject.yard.varies)
     if useless := failed_with_knowledge(results):
@@ -411,7 +417,7 @@ def _notes(scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_
             f"With {n} records to guess an interval is up to ± {(high - low) / 2:.2f} wide: small "
             "gains cannot be told from none."
         )
-    if not scene.rows_correspond and len(scene.cast.attacked) < len(scene.released):
+    if not scene.rows_correspond and len(scene.released_rows()) < len(scene.released):
         notes.append(
             f"The release has more than {SEEN_UNALIGNED:,} rows that may stand in any order, and "
             "not all were compared with every record: a copy of the table may have been missed."

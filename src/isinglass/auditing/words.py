@@ -46,6 +46,10 @@ STORIES = {
 NO_BETTER = "no better than its baseline"
 NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
 LEFT_OUT = "(left out of the public edition)"
+NOT_ENOUGH = (
+    "Not enough was measured to say what an insider would recover: attacks that need to know which "
+    "released row is whose record were not run, and the others got nothing; give the key."
+)
 NONE_FINISHED = "No attack could be finished, so nothing is said about what could be got back."
 
 # "row 17", "rows 3, 5": a record's number; "2,000 rows" is not.
@@ -167,6 +171,8 @@ def attack_sentence(findings: Findings) -> str:
         PARTLY: "The table was partly recovered",
         RESISTED: "The release resisted the attacks listed",
     }.get(findings.verdict)
+    if attack is not None and findings.verdict == NOT_MEASURED:
+        return NOT_ENOUGH
     if opening is None or (attack is None and findings.verdict == RESISTED):
         return NONE_FINISHED
     enough = {RECOVERED: MUCH, PARTLY: SOME}.get(findings.verdict, 0.0)
