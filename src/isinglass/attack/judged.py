@@ -42,16 +42,17 @@ class Judges:
         """
         n = len(self.seen.rows)
         found = np.empty(n)
-        for part in self.parts():
+        hungry = any(isinstance(f, Family) and f.hungry for f in families)
+        for part in self.parts(hungry=hungry):
             records = np.vstack([self.seen.records[part], self.strangers])
             fit = taught(families, self.seen.only(~part)).fit(self.seen.rows[part], records)
             found[part] = log_ranks(fit, np.arange(part.sum()))
         return found
 
-    def parts(self) -> list[NDArray[np.bool_]]:
-        """Halves of many pairs, fifths of few."""
+    def parts(self, *, hungry: bool) -> list[NDArray[np.bool_]]:
+        """Halves of many pairs, fifths of few, or where much is to be learned."""
         n = len(self.seen.rows)
-        n_parts = 2 if n >= _MANY else min(n, 5)
+        n_parts = 2 if n >= _MANY and not hungry else min(n, 5)
         return [np.arange(n) % n_parts == k for k in range(n_parts)]
 
 

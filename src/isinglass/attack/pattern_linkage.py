@@ -30,6 +30,7 @@ from isinglass.attack.near import nearest_records
 from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.attack.patterns import row_colors, same_columns
 from isinglass.attack.residues import residues
+from isinglass.attack.row_functions import learned_functions, totals_and_sizes
 from isinglass.attack.scalings import Scalings
 from isinglass.attack.within_rows import column_ranks, within_rows
 from isinglass.attack.wrapped import wrapped
@@ -100,6 +101,9 @@ class PatternLinkageAttack(Attack):
         kinds: list[Kind] = []
         if Z.shape[1] == P.shape[1]:
             kinds = _kinds(Z, P, statistics, rng, known=pairs is not None)
+        if pairs is not None:
+            table = statistics or ColumnStatistics.of(P)
+            kinds += learned_functions(Z, (table.mean, divisors(table.deviation)))
         if not special and not kinds:
             return None
         if pairs is None:
@@ -136,6 +140,7 @@ def _kinds(
     return [
         *invariants(scalings),
         *within_rows(scalings),
+        *totals_and_sizes(scalings),
         column_ranks(ours, theirs),
         *residues(P, known=known),
         *([wrapped(scalings)] if known else []),
