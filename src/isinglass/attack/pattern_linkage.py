@@ -13,7 +13,7 @@ from isinglass.attack.cells import CellFamily, Cells, taught_by_itself
 from isinglass.attack.families import Family, Features, Seen
 from isinglass.attack.fit import blocks
 from isinglass.attack.groups import group_members
-from isinglass.attack.invariants import PLAIN, invariants
+from isinglass.attack.invariants import PLAIN
 from isinglass.attack.judged import (
     CANDIDATES,
     JUDGES,
@@ -24,15 +24,14 @@ from isinglass.attack.judged import (
     n_judges,
     taught,
 )
+from isinglass.attack.kept_by_maps import kept_by_maps
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownPairs, PublicTable
 from isinglass.attack.marginals import deviations, divisors, statistics_for
 from isinglass.attack.near import nearest_records
 from isinglass.attack.pattern_fits import PatternLinker
+from isinglass.attack.pattern_kinds import SOME, features_of, scalings_of
 from isinglass.attack.patterns import row_colors, same_columns
-from isinglass.attack.residues import residues
-from isinglass.attack.row_functions import learned_functions, totals_and_sizes
-from isinglass.attack.scalings import Scalings
-from isinglass.attack.within_rows import column_ranks, within_rows
+from isinglass.attack.row_functions import learned_functions
 from isinglass.attack.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
@@ -41,8 +40,6 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 Kind = Family | CellFamily
 
-#: Rows and records that show what features are like among strangers.
-_SOME = 1000
 #: Without pairs, plain values stand unless so many more rows are clear.
 _CLEARER = 0.1
 #: Kinds of features, the best by themselves, that are joined with the very best one.
@@ -101,6 +98,8 @@ class PatternLinkageAttack(Attack):
         kinds: list[Kind] = []
         if Z.shape[1] == P.shape[1]:
             kinds = _kinds(Z, P, statistics, rng, known=pairs is not None)
+        if public.complete:
+            kinds += kept_by_maps(Z, P)
         if pairs is not None:
             table = statistics or ColumnStatistics.of(P)
             kinds += learned_functions(Z, (table.mean, divisors(table.deviation)))
@@ -134,28 +133,20 @@ def _kinds(
     known: bool,
 ) -> list[Kind]:
     """All kinds of features of rows whose columns correspond to the table's."""
-    some = tuple(m[sample_rows(len(m), rng, _SOME)] for m in (Z, P))
-    scalings = Scalings(Z, P, (some[0], some[1]), statistics)
-    ours, theirs = np.sort(Z, axis=0), np.sort(P, axis=0)
-    return [
-        *invariants(scalings),
-        *within_rows(scalings),
-        *totals_and_sizes(scalings),
-        column_ranks(ours, theirs),
-        *residues(P, known=known),
-        *([wrapped(scalings)] if known else []),
-        CellFamily(theirs, ours),
-    ]
+    kinds: list[Kind] = [*features_of(Z, P, statistics, rng, known=known)]
+    if known:
+        kinds.append(wrapped(scalings_of(Z, P, statistics, rng)))
+    return [*kinds, CellFamily(np.sort(P, axis=0), np.sort(Z, axis=0))]
 
 
 def _seen(Z: Array, P: Array, rng: np.random.Generator, rows: Array, records: Array) -> Seen:
-    some = sample_rows(len(Z), rng, _SOME), sample_rows(len(P), rng, _SOME)
+    some = sample_rows(len(Z), rng, SOME), sample_rows(len(P), rng, SOME)
     return Seen(rows, records, Z[some[0]], P[some[1]])
 
 
 def _clearest(
     Z: Array, P: Array, kinds: list[Kind], special: list[PatternLinker], rng: np.random.Generator
-) -> PatternLinker:
+) -> PatternLinker | None:
     """Without pairs: where most rows have one record that fits far better than any other."""
     rows = np.arange(len(Z))[sample_rows(len(Z), rng, n_judges(len(P)))]
     seen = _seen(Z, P, rng, Z[:0], P[:0])
@@ -163,8 +154,10 @@ def _clearest(
     shares = [clear(one, Z[rows], P, rng) for one in settled]
     shares += [_clear(linker, rows) for linker in special]
     best = int(np.argmax(shares))
-    if settled and shares[best] <= shares[0] + _CLEARER:  # the first are plain values
+    if settled and settled[0].name in PLAIN and shares[best] <= shares[0] + _CLEARER:
         best = 0
+    elif shares[best] <= _CLEARER and not special:
+        return None
     if best >= len(settled):
         return special[best - len(settled)]
     kind, found = kinds[best], settled[best]
