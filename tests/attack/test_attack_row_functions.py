@@ -98,7 +98,7 @@ def test_too_few_pairs_teach_nothing():
     rng = np.random.default_rng(5)
     Z, pairs = rng.normal(size=X.shape), np.arange(2 * D)
     seen = Seen(Z[pairs], X[pairs], Z, X)
-    for family in learned_functions(Z, (X.mean(axis=0), X.std(axis=0))):
+    for family in learned_functions(Z, X.mean(axis=0), X.std(axis=0)):
         assert family.settle is not None
         features = family.settle(seen)(Z, X)
         if not family.name.startswith("direction"):  # a mixture has fewer unknowns a pair

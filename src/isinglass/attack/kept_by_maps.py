@@ -68,10 +68,10 @@ def _whitening(table: Array, mean: Array) -> tuple[Array, Array]:
 
 def _among_white(table: Array, mean: Array, weights: Array, *, even: bool = False) -> Describe:
     """Distance from the mean, and means of powers of products with all rows, or of even ones."""
-    white = (table - mean) @ weights
-    small = len(table) <= _MOST_ROWS
-    third = []
-    if not small and not even and white.shape[1] <= _FEW_COLUMNS:
+    small, third = len(table) <= _MOST_ROWS, []
+    cubed = not small and not even and weights.shape[1] <= _FEW_COLUMNS
+    white = (table - mean) @ weights if small or cubed else table[:0]
+    if cubed:
         third = [(white * column[:, np.newaxis]).T @ white / len(white) for column in white.T]
 
     def describe(rows: Array) -> Array:
@@ -83,7 +83,7 @@ def _among_white(table: Array, mean: Array, weights: Array, *, even: bool = Fals
             found.append(np.sqrt(np.sqrt(np.square(squares).mean(axis=1))))
             if not even:
                 found.append(np.cbrt(np.einsum("ij,ij->i", squares, products) / len(white)))
-        elif third:
+        elif cubed:
             cubes = sum(
                 c * ((ours @ t) * ours).sum(axis=1) for c, t in zip(ours.T, third, strict=True)
             )

@@ -29,16 +29,19 @@ def features_of(
     rng: np.random.Generator,
     *,
     known: bool = False,
+    brief: bool = False,
 ) -> list[Family]:
     """Features in which a row and its record may agree; some need known pairs. Plain values first.
 
-    `statistics` of the whole table, where the records are but a few of them.
+    `statistics` of the whole table, where the records are but a few of them. `brief` leaves out
+    those that take longest.
     """
     scalings = scalings_of(Z, P, statistics, rng)
+    quick = [*invariants(scalings), *within_rows(scalings), *totals_and_sizes(scalings)]
+    if brief:
+        return quick
     return [
-        *invariants(scalings),
-        *within_rows(scalings),
-        *totals_and_sizes(scalings),
+        *quick,
         column_ranks(np.sort(Z, axis=0), np.sort(P, axis=0)),
         *residues(P, known=known),
     ]

@@ -74,7 +74,7 @@ class PatternLinkageAttack(Attack):
             self.kept = None
             return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         # Plain values are what `LinkageAttack` is for; levels need not be counted twice.
-        self.kept = None if linker.how in PLAIN else linker
+        self.kept = None if set(linker.how.split("; ")) <= set(PLAIN) else linker
         if self.kept is None and not public.complete:
             return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         return linker.guess()
@@ -101,8 +101,10 @@ class PatternLinkageAttack(Attack):
         if public.complete:
             kinds += kept_by_maps(Z, P)
         if pairs is not None:
-            table = statistics or ColumnStatistics.of(P)
-            kinds += learned_functions(Z, (table.mean, divisors(table.deviation)))
+            scaled = P.mean(axis=0), deviations(P)
+            if statistics is not None:
+                scaled = statistics.mean, statistics.deviation
+            kinds += learned_functions(Z, scaled[0], divisors(scaled[1]))
         if not special and not kinds:
             return None
         if pairs is None:

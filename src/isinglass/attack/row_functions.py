@@ -48,14 +48,14 @@ def totals_and_sizes(scalings: Scalings) -> Iterator[Family]:
     yield Family("size of the row, from the mean, in the table's units", both(_size, s.centered))
 
 
-def learned_functions(Z: Array, scaled: tuple[Array, Array]) -> Iterator[Family]:
+def learned_functions(Z: Array, mean: Array, unit: Array) -> Iterator[Family]:
     """Functions of released row and record that known pairs show to be the same.
 
-    `scaled` is the mean and the deviation of the table's columns. Columns need not correspond.
+    `mean` and `unit` are those of the table's columns, which need not correspond.
     """
     ours = _scaler(Z.mean(axis=0), divisors(deviations(Z)))
-    theirs = _scaler(*scaled)
-    p, d = Z.shape[1], len(scaled[0])
+    theirs = _scaler(mean, unit)
+    p, d = Z.shape[1], len(mean)
     shapes: dict[str, tuple[Expand, Expand]] = {
         "sums of columns": (ours, theirs),
         "sums of columns and squares": (_squared(ours), _squared(theirs)),

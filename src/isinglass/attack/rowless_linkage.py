@@ -21,7 +21,7 @@ from isinglass.measure.separation import sample_rows
 Array = NDArray[Any]
 
 #: Rows that are looked at, in a table of few records and in one of many.
-_LOOKED_AT, _FEW_LOOKED_AT, _LARGE = 300, 50, 5_000
+_LOOKED_AT, _FEW_LOOKED_AT, _LARGE = 300, 25, 20_000
 #: Standard errors by which what chance gives is raised, and the least that counts beyond it.
 _BEYOND_CHANCE, _CLEARER = 3.0, 0.1
 
@@ -88,7 +88,7 @@ def _settled(Z: Array, P: Array, rng: np.random.Generator) -> list[Features]:
     """All features that no pair is needed for."""
     kinds: list[Family] = list(kept_by_maps(Z, P))
     if Z.shape[1] == P.shape[1]:
-        kinds += features_of(Z, P, None, rng)
+        kinds += features_of(Z, P, None, rng, brief=len(P) > _LARGE)
     some = sample_rows(len(Z), rng, SOME), sample_rows(len(P), rng, SOME)
     seen = Seen(Z[:0], P[:0], Z[some[0]], P[some[1]])
     return [kind.learned(seen) for kind in kinds]
