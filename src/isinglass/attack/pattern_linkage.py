@@ -32,6 +32,7 @@ from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.attack.pattern_kinds import SOME, features_of, scalings_of
 from isinglass.attack.patterns import row_colors, same_columns
 from isinglass.attack.row_functions import learned_functions
+from isinglass.attack.two_records import two_records
 from isinglass.attack.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
@@ -120,7 +121,7 @@ def _special(Z: Array, P: Array, rng: np.random.Generator) -> list[PatternLinker
         there = columns >= 0
         colors = row_colors(Z[:, columns[there]], P[:, there], rng)
         found.append(PatternLinker(P, "codes", colors=colors))
-    if groups := group_members(Z, P, rng):
+    if groups := group_members(Z, P, rng) or two_records(Z, P, rng):
         unit = divisors(deviations(P))
         found.append(PatternLinker(P, "groups", (Z / unit, P / unit), groups=groups))
     return found
