@@ -215,4 +215,4 @@ def _total(rows: Array) -> Array:
 
 
 def _size(rows: Array) -> Array:
-    return np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.linalg.norm(rows, axis=1, keepdims=True))

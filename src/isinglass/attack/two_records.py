@@ -15,9 +15,7 @@ Rows = NDArray[np.intp]
 #: Records of which all pairs are compared, and columns that leave little to chance.
 _MOST_RECORDS, _LEAST_COLUMNS = 1_000, 2
 #: Rows that tell whether the others are worth a look, and the share that must be found of them.
-_TRIED, _FOUND = 40, 0.5
-#: Rows whose columns were mixed are found less often than this, or chance finds the others, too.
-_BY_CHANCE = 0.05
+_TRIED, _FOUND = 40, 0.75
 #: Sums that agree to this share of a deviation are the same.
 _SAME = 1e-7
 
@@ -34,7 +32,6 @@ def two_records(released: Array, records: Array, rng: np.random.Generator) -> di
     if (deviations(records) == 0).any():
         return {}
     rows = rng.permutation(len(released))[:_TRIED]
-    mixed = np.column_stack([rng.permutation(column) for column in released.T])[:_TRIED]
     unit = deviations(records)
     standard = (records - records.mean(axis=0)) / unit
     by_n = standard * np.sqrt(n / (n - 1))  # deviations that divide by n, as some tools have them
@@ -42,13 +39,9 @@ def two_records(released: Array, records: Array, rng: np.random.Generator) -> di
         for sign in (1, -1):
             pairs = _Pairs(P, sign, rng)
             for factor in (1.0, 2.0):
-                some, nobody, all_rows = (
-                    factor * m / scale for m in (released[rows], mixed, released)
-                )
-                if len(pairs.found(some)) <= _FOUND * len(some):
-                    continue
-                if len(pairs.found(nobody)) <= _BY_CHANCE * len(nobody):
-                    return pairs.found(all_rows)
+                # By chance at most four rows in ten are the sum of one pair and no more.
+                if len(pairs.found(factor * released[rows] / scale)) > _FOUND * len(rows):
+                    return pairs.found(factor * released / scale)
     return {}
 
 
