@@ -68,6 +68,7 @@ class Family:
     name: str
     of: Of
     settle: Callable[[Seen], Of] | None = None
+    hungry: bool = False  # it takes many pairs to settle
 
     def learned(self, seen: Seen) -> Features:
         """The features with their weights.

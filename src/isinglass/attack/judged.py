@@ -42,16 +42,17 @@ class Judges:
         """
         n = len(self.seen.rows)
         found = np.empty(n)
-        for part in self.parts():
+        hungry = any(isinstance(f, Family) and f.hungry for f in families)
+        for part in self.parts(hungry=hungry):
             records = np.vstack([self.seen.records[part], self.strangers])
             fit = taught(families, self.seen.only(~part)).fit(self.seen.rows[part], records)
             found[part] = log_ranks(fit, np.arange(part.sum()))
         return found
 
-    def parts(self) -> list[NDArray[np.bool_]]:
-        """Halves of many pairs, fifths of few."""
+    def parts(self, *, hungry: bool) -> list[NDArray[np.bool_]]:
+        """Halves of many pairs, fifths of few, or where much is to be learned."""
         n = len(self.seen.rows)
-        n_parts = 2 if n >= _MANY else min(n, 5)
+        n_parts = 2 if n >= _MANY and not hungry else min(n, 5)
         return [np.arange(n) % n_parts == k for k in range(n_parts)]
 
 
@@ -97,17 +98,23 @@ def clear(
     if isinstance(settled, Cells):
         return float(stands_out(settled, rows, records, rng).mean())
     mixed = np.column_stack([rng.permutation(column) for column in rows.T])
-    nearer = _far_nearer(settled, np.vstack([rows, mixed]), records)
+    nearer, _ = far_nearer(settled, np.vstack([rows, mixed]), records)
     ours, chance = nearer[: len(rows)].mean(), nearer[len(rows) :].mean()
     return float(ours if rows.shape[1] < 2 else ours - chance)
 
 
-def _far_nearer(settled: Features, rows: Array, records: Array) -> NDArray[np.bool_]:
-    """Whether the nearest record is at a tenth of the distance of the second."""
+def far_nearer(
+    settled: Features, rows: Array, records: Array
+) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Whether the nearest record is at a tenth of the distance of the second, and which it is."""
     constant = len(settled.weight) / 2 * np.log(2 * np.pi)
-    found = []
+    found, named = [], []
     for _, fits in blocks(settled.fit(rows, records)):
-        second, first = np.partition(fits, -2, axis=1)[:, -2:].T
+        best, each = fits.argmax(axis=1), np.arange(len(fits))
+        first = fits[each, best]
+        fits[each, best] = -np.inf  # the second is the largest of the others
+        second = fits.max(axis=1)
         near, far = -(first + constant), -(second + constant)  # half the squared distances
         found.append((near < 0.01 * far) & (far > 1e-9))
-    return np.concatenate(found)
+        named.append(best)
+    return np.concatenate(found), np.concatenate(named)

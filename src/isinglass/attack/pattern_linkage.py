@@ -13,7 +13,7 @@ from isinglass.attack.cells import CellFamily, Cells, taught_by_itself
 from isinglass.attack.families import Family, Features, Seen
 from isinglass.attack.fit import blocks
 from isinglass.attack.groups import group_members
-from isinglass.attack.invariants import PLAIN, invariants
+from isinglass.attack.invariants import PLAIN
 from isinglass.attack.judged import (
     CANDIDATES,
     JUDGES,
@@ -24,14 +24,15 @@ from isinglass.attack.judged import (
     n_judges,
     taught,
 )
+from isinglass.attack.kept_by_maps import kept_by_maps
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownPairs, PublicTable
 from isinglass.attack.marginals import deviations, divisors, statistics_for
 from isinglass.attack.near import nearest_records
 from isinglass.attack.pattern_fits import PatternLinker
+from isinglass.attack.pattern_kinds import SOME, features_of, scalings_of
 from isinglass.attack.patterns import row_colors, same_columns
-from isinglass.attack.residues import residues
-from isinglass.attack.scalings import Scalings
-from isinglass.attack.within_rows import column_ranks, within_rows
+from isinglass.attack.row_functions import learned_functions
+from isinglass.attack.two_records import two_records
 from isinglass.attack.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
@@ -40,8 +41,6 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 Kind = Family | CellFamily
 
-#: Rows and records that show what features are like among strangers.
-_SOME = 1000
 #: Without pairs, plain values stand unless so many more rows are clear.
 _CLEARER = 0.1
 #: Kinds of features, the best by themselves, that are joined with the very best one.
@@ -76,7 +75,7 @@ class PatternLinkageAttack(Attack):
             self.kept = None
             return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         # Plain values are what `LinkageAttack` is for; levels need not be counted twice.
-        self.kept = None if linker.how in PLAIN else linker
+        self.kept = None if set(linker.how.split("; ")) <= set(PLAIN) else linker
         if self.kept is None and not public.complete:
             return np.tile(public.records.mean(axis=0), (len(rows_of(released)), 1))
         return linker.guess()
@@ -100,6 +99,13 @@ class PatternLinkageAttack(Attack):
         kinds: list[Kind] = []
         if Z.shape[1] == P.shape[1]:
             kinds = _kinds(Z, P, statistics, rng, known=pairs is not None)
+        if public.complete:
+            kinds += kept_by_maps(Z, P)
+        if pairs is not None:
+            scaled = P.mean(axis=0), deviations(P)
+            if statistics is not None:
+                scaled = statistics.mean, statistics.deviation
+            kinds += learned_functions(Z, scaled[0], divisors(scaled[1]))
         if not special and not kinds:
             return None
         if pairs is None:
@@ -115,7 +121,7 @@ def _special(Z: Array, P: Array, rng: np.random.Generator) -> list[PatternLinker
         there = columns >= 0
         colors = row_colors(Z[:, columns[there]], P[:, there], rng)
         found.append(PatternLinker(P, "codes", colors=colors))
-    if groups := group_members(Z, P, rng):
+    if groups := group_members(Z, P, rng) or two_records(Z, P, rng):
         unit = divisors(deviations(P))
         found.append(PatternLinker(P, "groups", (Z / unit, P / unit), groups=groups))
     return found
@@ -130,27 +136,20 @@ def _kinds(
     known: bool,
 ) -> list[Kind]:
     """All kinds of features of rows whose columns correspond to the table's."""
-    some = tuple(m[sample_rows(len(m), rng, _SOME)] for m in (Z, P))
-    scalings = Scalings(Z, P, (some[0], some[1]), statistics)
-    ours, theirs = np.sort(Z, axis=0), np.sort(P, axis=0)
-    return [
-        *invariants(scalings),
-        *within_rows(scalings),
-        column_ranks(ours, theirs),
-        *residues(P, known=known),
-        *([wrapped(scalings)] if known else []),
-        CellFamily(theirs, ours),
-    ]
+    kinds: list[Kind] = [*features_of(Z, P, statistics, rng, known=known)]
+    if known:
+        kinds.append(wrapped(scalings_of(Z, P, statistics, rng)))
+    return [*kinds, CellFamily(np.sort(P, axis=0), np.sort(Z, axis=0))]
 
 
 def _seen(Z: Array, P: Array, rng: np.random.Generator, rows: Array, records: Array) -> Seen:
-    some = sample_rows(len(Z), rng, _SOME), sample_rows(len(P), rng, _SOME)
+    some = sample_rows(len(Z), rng, SOME), sample_rows(len(P), rng, SOME)
     return Seen(rows, records, Z[some[0]], P[some[1]])
 
 
 def _clearest(
     Z: Array, P: Array, kinds: list[Kind], special: list[PatternLinker], rng: np.random.Generator
-) -> PatternLinker:
+) -> PatternLinker | None:
     """Without pairs: where most rows have one record that fits far better than any other."""
     rows = np.arange(len(Z))[sample_rows(len(Z), rng, n_judges(len(P)))]
     seen = _seen(Z, P, rng, Z[:0], P[:0])
@@ -158,8 +157,10 @@ def _clearest(
     shares = [clear(one, Z[rows], P, rng) for one in settled]
     shares += [_clear(linker, rows) for linker in special]
     best = int(np.argmax(shares))
-    if settled and shares[best] <= shares[0] + _CLEARER:  # the first are plain values
+    if settled and settled[0].name in PLAIN and shares[best] <= shares[0] + _CLEARER:
         best = 0
+    elif shares[best] <= _CLEARER and not special:
+        return None
     if best >= len(settled):
         return special[best - len(settled)]
     kind, found = kinds[best], settled[best]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics
@@ -28,6 +29,8 @@ class Scalings:
     ) -> None:
         """`statistics` of the whole table, where the records are but a few of them."""
         self.some = some  # some released rows and some records
+        # Deviations here divide by n - 1; a tool may divide by n, its rows being the table's.
+        self.by_n = float(np.sqrt(len(released) / max(len(released) - 1, 1)))
         self.released_mean, self.moved = released.mean(axis=0), divisors(deviations(released))
         if statistics is None:
             self.mean, self.unit = records.mean(axis=0), divisors(deviations(records))
@@ -51,6 +54,12 @@ class Scalings:
 
     def from_mean(self, z: Array, x: Array) -> Both:
         return z / self.unit, (x - self.mean) / self.unit
+
+    def standard_records_by_n(self, z: Array, x: Array) -> Both:
+        return z, (x - self.mean) / self.unit * self.by_n
+
+    def divided_records_by_n(self, z: Array, x: Array) -> Both:
+        return z, x / self.unit * self.by_n
 
     def divided_records(self, z: Array, x: Array) -> Both:
         return z, x / self.unit

@@ -25,6 +25,7 @@ from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
+from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -55,6 +56,7 @@ ATTACKS: dict[str, type[Attack]] = {
         CodesAttack,
         RowFactorAttack,
         PatternLinkageAttack,
+        RowlessLinkageAttack,
         CollusionAttack,
         StolenKeyAttack,
     )
@@ -168,6 +170,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
     rowless = scene.rows_correspond is False and not scene.secret_order
     if rowless and name in (*NEED_ROWS, "distance"):
         return "it needs rows that correspond to records, and here they do not"
+    if name == "rowless_linkage" and scene.rows_correspond:
+        return "rows correspond to records, and linkage by patterns needs no less"
     if name == "row_order" and (rowless or not scene.order_shows):
         return "the rows do not stand in the table's order, or nobody can see it"
     if name == "kept_columns" and scene.kept is None:

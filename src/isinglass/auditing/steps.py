@@ -31,6 +31,7 @@ from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.row_shift import without_shift
+from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
@@ -250,6 +251,11 @@ def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
     )  # fmt: skip
 
 
+def _rowless_linkage(scene: Scene, seed: int) -> Iterator[Step]:
+    known = scene.common(others=False, whole=True) | scene.public_table()
+    yield Step(RowlessLinkageAttack(random_state=seed), known, scene.table.shape[1], whole=True)
+
+
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     tables = (np.asarray(scene.table[scene.cast.sample]),)
@@ -287,6 +293,7 @@ STEPS = {
     "codes": _codes,
     "row_factor": _row_factor,
     "pattern_linkage": _pattern_linkage,
+    "rowless_linkage": _rowless_linkage,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }

@@ -20,6 +20,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
+from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.auditing.fresh import shuffled_columns
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.score import (
@@ -136,7 +137,10 @@ def _scored(
         scores.append(score_rows(guess, truth, yard, blind, **parts))
         if getattr(step.attack, "unordered", False):
             scores.append(_scored_by_best_name(guess, truth, yard, blind, parts))
-    if not scene.rows_correspond and not step.uses_rows:
+    if isinstance(step.attack, RowlessLinkageAttack):
+        if not scene.rows_correspond:
+            scores.append(_scored_by_clear_names(scene, step.attack, guess, yard, blind, rng))
+    elif not scene.rows_correspond and not step.uses_rows:
         scores.append(_scored_by_nearest(scene, step, guess, yard, blind, held_out, rng))
     return max(scores, key=lambda s: s.gain())
 
@@ -154,6 +158,29 @@ def _scored_by_best_name(
     mixed = unit @ haar(parts["rng"], guess.shape[1])
     chance = score_rows(best_naming(mixed, truth), truth, yard, blind, **parts)
     return above_chance(named, chance)
+
+
+def _scored_by_clear_names(
+    scene: Scene,
+    attack: RowlessLinkageAttack,
+    guess: Array,
+    yard: Yardstick,
+    blind: dict[str, Array],
+    rng: np.random.Generator,
+) -> Score:
+    """The share of rows with one clear record over chance; values tell nothing.
+
+    The guess consists of records, and so comes near to every one of them, whoever was released.
+    """
+    n = min(len(guess), len(scene.table))
+    records = np.asarray(scene.table[:n], dtype=np.float64)[:, yard.varies]
+    everybody, nobody = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    score = score_rows(
+        guess[:n], records, yard, blind, outlier=nobody, chosen=everybody, others=None, rng=rng,
+        scored_by="nearest record",
+    )  # fmt: skip
+    share, by_chance = attack.shown
+    return replace(above_chance(score, score), shown=share, shown_baseline=by_chance)
 
 
 def _scored_by_nearest(
