@@ -260,6 +260,8 @@ def _telling(attack: AttackResult) -> str:
 def _got(attack: AttackResult) -> str:
     """What an attack got, by the reading that shows most."""
     best = _telling(attack)
+    if attack.gain > max(0.0, *_readings(attack).values()) + 0.05:
+        return f"named the record behind {share(attack.gain)} of the rows, beyond chance"
     if best == "r2":
         blind = share(attack.r2_baseline) if attack.r2_baseline > 0 else "none"
         return (
