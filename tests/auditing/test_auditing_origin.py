@@ -40,6 +40,14 @@ def test_noise_is_what_it_says_or_it_is_not():
     itself = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     assert not borne_out(X + size * (0.8 * normal + 0.6 * itself), scale=6.0)
     assert not borne_out(X + size * normal, method="tanh", scale=6.0)
+    # Noise that comes back: far on, turned round, from a pool, of one size a row, of a record.
+    half = normal[:400]
+    assert not borne_out(X + size * np.vstack([half, half]), scale=6.0)
+    assert not borne_out(X + size * np.vstack([half, -half[::-1]]), scale=6.0)
+    assert not borne_out(X + size * normal[RNG.integers(0, 30, size=800)], scale=6.0)
+    assert not borne_out(X + size * np.abs(normal[:, :1]) * np.sign(normal), scale=6.0)
+    shifted = np.column_stack([np.roll(normal[:, 0], 11 * j) for j in range(3)])
+    assert not borne_out(X + size * shifted, scale=6.0)
 
 
 @pytest.fixture

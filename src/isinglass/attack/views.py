@@ -13,6 +13,7 @@ from isinglass.attack import column_views, row_views
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.marginals import deviations, divisors
 from isinglass.attack.public_noise import without_public_noise
+from isinglass.attack.two_values import two_values_read
 
 Array = NDArray[Any]
 Turn = Callable[[Array, ColumnStatistics], Array]
@@ -43,6 +44,7 @@ def views(n_columns: int) -> Iterator[View]:
     yield View("values outside the known range replaced by the mean", _inside)
     yield View("values cut off at the known range", _cut)
     yield View("ranks as a normal distribution", _normal_scores)
+    yield View("columns of two values read as such", two_values_read)
     for name, function in _FUNCTIONS.items():
         yield View(name, _of_each(function))
     yield View("without what all columns of a row share", _without_shared)

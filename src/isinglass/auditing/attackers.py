@@ -42,6 +42,8 @@ ASSUMES = {
 }
 
 
+#: The attack whose gain is the share of rows named rightly.
+ROWLESS = "rowless_linkage"
 #: Columns of which less of the variance is explained are not told at all.
 _TOLD = 0.05
 #: Several attacks, one for each column, must beat the best single one by this.
@@ -162,6 +164,7 @@ def _linked(done: list[AttackResult], links: list[Linkage]) -> float | None:
     """Share of records picked out: by their fit, or because every value of them is known."""
     whole = max((r.exact for r in done), default=0.0)
     shares = [link.linked for link in links] + ([whole] if whole > 0 else [])
+    shares += [r.gain for r in done if r.name == ROWLESS and r.gain > 0]
     return max(shares, default=None)
 
 

@@ -162,7 +162,8 @@ def audit_files(
     known = {*apart, *beside, *(() if facts is None else facts.kept)}
     refuse_as_it_was(opened, released, mine, theirs, missed, known)
     seen, stated = theirs.X, facts
-    if facts is not None and facts.seeded and perturbation is None and correspond and ordered:
+    # Whatever the file says of its seed.
+    if facts is not None and perturbation is None and correspond and ordered:
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
         if undone is not None:
             theirs, stated = replace(theirs, X=undone), None
@@ -241,7 +242,8 @@ def audit_files(
         aligned = bool(correspond and ordered and complete)
         line = origin_line(facts, mine.X, seen, shown=shown, aligned=aligned)
         lines += [] if line.met else [line]
-    lines += [line for line in (secret_line(facts),) if line is not None]
+    seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
+    lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]
     found = report.findings
     if matched.unsure:
         found = without_pairs(found, policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ ORIGIN = "it is known how the release was made"
 SECRET = "the key came from secret randomness"
 #: Standard errors by which the noise of a release may look like something else.
 _ERRORS = 7.0
+#: Columns whose likeness at all lags is looked at, and rows whose neighbors are.
+_MOST_COLUMNS, _NEAR_ROWS = 40, 3_000
 #: Rows on which noise, and a guessed seed, are looked at.
 _MOST_ROWS, _ROWS_OF_SEED = 20_000, 50
 #: Methods whose release is a function of the record, but for a little noise; rows and waves to
@@ -28,6 +31,7 @@ _MOST_ROWS, _ROWS_OF_SEED = 20_000, 50
 _FUNCTIONS = ("distortion", "rotation", "geometric", "projection", "multiparty")
 _FITTED, _WAVES, _LEFT = 4_000, 200, 0.2
 #: Seeds that people use.
+_PATIENCE_S = 3.0
 _SEEDS = (
     *range(64), 99, 100, 101, 111, 123, 256, 321, 365, 404, 420, 512, 666, 777, 999, 1000, 1024,
     1111, 1234, 1337, *range(2015, 2031), 4242, 9999, 12345, 31337, 42424, 123456, 123456789,
@@ -59,9 +63,9 @@ def origin_line(
     return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
 
 
-def secret_line(facts: Facts | None) -> PolicyLine | None:
+def secret_line(seeded: bool) -> PolicyLine | None:
     """A demand that is not met where a seed was used; None elsewhere."""
-    if facts is None or not facts.seeded:
+    if not seeded:
         return None
     return PolicyLine(SECRET, "it came from a seed, and whoever guesses it has the key", met=False)
 
@@ -70,7 +74,10 @@ def undone_by_seed(
     facts: Facts, names: Sequence[str], table: Array, released: Array
 ) -> Array | None:
     """The release undone with the key of a seed that people use; None where none fits."""
+    begun = time.monotonic()
     for seed in _SEEDS:
+        if time.monotonic() - begun > _PATIENCE_S:
+            return None
         made = remade(facts, names)
         if made is None or not hasattr(made, "random_state"):
             return None
@@ -111,13 +118,52 @@ def _is_noise(facts: Facts, table: Array, released: Array) -> bool:
     noise = ((Z - X) / np.where(size > 0, size, 1.0))[:, varies]
     if not _follows(noise, str(facts.parameters.get("distribution", "gaussian"))):
         return False
-    n = len(noise)
     unit, records = _standard(noise), _standard(X[:, varies])
-    with_others = unit.T @ unit / n
-    np.fill_diagonal(with_others, 0.0)
-    likeness = [np.abs(with_others).max(), np.abs(unit.T @ records / n).max()]
-    likeness += [np.abs(unit[k:].T @ unit[:-k] / n).max() for k in (1, 2, 3)]
-    return bool(max(likeness) < _ERRORS / np.sqrt(n))
+    sizes = _standard(np.abs(unit))
+    pairs = ((unit, unit), (unit, unit[::-1]), (unit, records), (unit, records[::-1]))
+    alike = [_largest_likeness(a, b, own=a is b) for a, b in (*pairs, (sizes, sizes))]
+    return max(alike) < _ERRORS and _rows_are_new(unit, unit) and _rows_are_new(unit, records)
+
+
+def _largest_likeness(a: Array, b: Array, *, own: bool) -> float:
+    """The largest correlation of any columns at any lag, in its standard errors."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    n = len(a)
+    length = next_fast_len(2 * n)
+    one, other = (
+        rfft(a[:, :_MOST_COLUMNS], length, axis=0),
+        rfft(b[:, :_MOST_COLUMNS], length, axis=0),
+    )
+    terms = np.maximum(n - np.minimum(np.arange(length), length - np.arange(length)), 1.0)
+    largest = 0.0
+    for j in range(one.shape[1]):
+        sums = np.abs(irfft(one[:, [j]] * np.conj(other), length, axis=0))
+        if own:
+            sums[0, j] = 0.0  # a column is like itself
+        # Sums of few terms have no normal tails.
+        sums[terms < 30] = 0.0
+        largest = max(largest, float((sums / np.sqrt(terms)[:, np.newaxis]).max()))
+    return largest
+
+
+def _rows_are_new(noise: Array, others: Array) -> bool:
+    """Whether no row of the noise comes back, and none is a record: distances as by chance.
+
+    Each row's nearest other row, against that of rows whose values were exchanged within columns.
+    """
+    from scipy.spatial import cKDTree
+
+    rng = np.random.default_rng(0)
+    some = noise[:_NEAR_ROWS]
+    mixed = np.column_stack([rng.permutation(column) for column in some.T])
+    own = others is noise
+    found = []
+    for rows in (some, mixed):
+        table = rows if own else others[:_NEAR_ROWS]
+        distance, _ = cKDTree(table).query(rows, k=2 if own else 1)
+        found.append(distance[:, 1] if own else distance)
+    return bool(np.median(found[0]) > 0.5 * np.median(found[1]))
 
 
 def _is_smooth(table: Array, released: Array) -> bool:

@@ -292,7 +292,7 @@ def audit(
         linked = _closest([linked, linkage_by_cells(scene)])
     shown: dict[str, Any] = {
         "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
-        "membership": members, "part": rows_correspond is False and len(Z) < len(X),
+        "membership": members, "part": rows_correspond is False,
     }  # fmt: skip
     attackers = attacker_results(results, **shown)
     if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from isinglass.attack.ica import ICAAttack
 from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import (
     Colluders,
+    KeptColumns,
     Knowledge,
     KnownPairs,
     KnownRecords,
     PublicParameters,
     PublicTable,
+    RowOrder,
     StolenKey,
 )
 from isinglass.attack.known_input import KnownInputAttack
@@ -27,6 +30,7 @@ from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.periods import by_phase, period_of
 from isinglass.attack.posterior import PosteriorAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
@@ -141,6 +145,18 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.common(whole=True, order=True) | scene.statistics
     attack = RowOrderAttack(random_state=seed)
     yield from _along_the_file(scene, attack, known)
+    # Whoever has the file can try every period; the audit asks the table which is worth it.
+    period = period_of(scene.table) if len(scene.table) == len(scene.released) else None
+    if period is not None:
+        again = known | RowOrder(by_phase(len(scene.released), period))
+        for step in _along_the_file(scene, attack, again):
+            yield replace(step, how="rows of the same phase side by side")
+        # The phase is as good as a column that says whose row it is.
+        phase = (np.arange(len(scene.released)) % period).astype(np.float64)[:, np.newaxis]
+        grouped = scene.common(whole=True) | scene.statistics
+        grouped |= KeptColumns(phase, np.array([True]))
+        for step in _along_the_file(scene, KeptColumnsAttack(random_state=seed), grouped):
+            yield replace(step, how="rows of the same phase as one group")
     d, n = scene.table.shape[1], scene.cast.most_pairs
     if scene.released.shape[1] == d:
         known |= scene.public_table()

@@ -159,8 +159,12 @@ def _shown(seen: Array, X: Array, known: ColumnStatistics, half: Array) -> Shown
     """Of each column's variance: what one column tells as it stands, any of them, or all."""
     read = np.zeros(X.shape[1])
     if seen.shape[1] == X.shape[1]:
-        away = np.square(NaiveAttack().guess(seen, known) - X).mean(axis=0)
-        read = _share_left(away, X)
+        read = np.maximum(
+            *(
+                _share_left(np.square(attack.guess(seen, known) - X).mean(axis=0), X)
+                for attack in (NaiveAttack(), NaiveAttack(as_it_stands=True))
+            )
+        )
     a, b = (_standard(m[:, _some(m.shape[1])]) for m in (seen, X))
     # A few values far out would decide a correlation: it is that of half of the rows at a time.
     shares = [np.square(a[part].T @ b[part] / part.sum()).max(axis=0) for part in (half, ~half)]
