@@ -65,8 +65,10 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        released(folder, "warm", 2000)
-        audited(folder, "warm")
+        warm = folder / "warm"  # a register of its own, so that no row left before
+        warm.mkdir()
+        released(warm, "warm", 2000)
+        audited(warm, "warm")
         X = released(folder, "flights", options.rows).astype(np.float64)
         taken, document = float("inf"), {}
         for _ in range(options.times):

@@ -26,6 +26,20 @@ def halves_meet(
     """For each record whether the released row nearest in some columns is so in the others too.
 
     With more neighbors, whether one of the nearest is.
+    """
+    return first_meeting(released, records, first, knowledge, n_neighbors=n_neighbors) > 0
+
+
+def first_meeting(
+    released: ArrayLike,
+    records: ArrayLike,
+    first: NDArray[np.intp],
+    knowledge: Fact | Knowledge,
+    *,
+    n_neighbors: int,
+) -> NDArray[np.intp]:
+    """For each record the least number of nearest rows among which its halves meet; 0: never.
+
     `first` are the numbers of the columns that one table has; another table has the rest. Whoever
     holds both concludes that the halves belong to one person.
     """
@@ -35,4 +49,8 @@ def halves_meet(
     z, x = in_units(Z, X, Knowledge.of(knowledge))
     rest = np.setdiff1d(np.arange(Z.shape[1]), first)
     one, other = (nearest_rows(z[:, half], x[:, half], n_neighbors)[1] for half in (first, rest))
-    return np.asarray((one[:, :, np.newaxis] == other[:, np.newaxis]).any(axis=(1, 2)))
+    same = one[:, :, np.newaxis] == other[:, np.newaxis]
+    places = np.arange(1, same.shape[1] + 1)
+    needed = np.where(same, np.maximum(places[:, np.newaxis], places), same.shape[1] + 1)
+    least = needed.min(axis=(1, 2))
+    return np.where(least > same.shape[1], 0, least)

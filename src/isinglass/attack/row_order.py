@@ -30,6 +30,10 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
 
+#: Rows that are moved on to records; each move compares them with all of these.
+_MOST_REGISTERED = 20_000
+
+
 class RowOrderAttack(Attack):
     """Use the order of the rows: smooth the noise away, interpolate between known records.
 
@@ -114,7 +118,8 @@ def _n_columns(Z: Array, known: Knowledge) -> int:
 def _on_records(rows: Array, records: Array, known: Knowledge) -> Array:
     """Records behind rows that share their noise; the mean where they share none."""
     statistics, shared = known.find(ColumnStatistics), None
-    if statistics is not None and rows.shape[1] == records.shape[1]:
+    fits = rows.shape[1] == records.shape[1] and len(rows) <= _MOST_REGISTERED
+    if statistics is not None and fits:
         shared = without_shared_noise(rows, statistics)
     if shared is None or len(np.unique(shared[1])) == len(rows):
         return np.tile(records.mean(axis=0), (len(rows), 1))

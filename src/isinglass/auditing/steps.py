@@ -41,7 +41,7 @@ from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import few_pairs
-from isinglass.auditing.cast import LOCATED
+from isinglass.auditing.cast import LOCATED, SEEN_WHOLE
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
 
@@ -158,7 +158,7 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
         for step in _along_the_file(scene, KeptColumnsAttack(random_state=seed), grouped):
             yield replace(step, how="rows of the same phase as one group")
     d, n = scene.table.shape[1], scene.cast.most_pairs
-    if scene.released.shape[1] == d:
+    if scene.released.shape[1] == d and len(scene.released) <= SEEN_WHOLE:
         known |= scene.public_table()
         if n:
             known |= scene.cast.pairs(scene.table, n, whole=True)
