@@ -25,6 +25,7 @@ from isinglass.auditing.again import NAMED, audit_lines, named, tune_lines
 from isinglass.auditing.chart import width_of
 from isinglass.auditing.frontier import Frontier, Point
 from isinglass.auditing.frontier_chart import free_spot
+from isinglass.auditing.plan import ATTACKS
 from isinglass.auditing.report import Report, without_records
 from isinglass.auditing.result import (
     NOT_MEASURED,
@@ -801,3 +802,7 @@ def test_the_headline_names_the_assumption_that_decided():
     verdict = text[: text.index("For the data-protection officer")]
     assert "it takes somebody who has the original records from elsewhere" in verdict
     assert "recognizes a few of these it is: partly recovered" in verdict
+
+
+def test_every_attack_has_a_sentence_about_what_it_does():
+    assert set(words.STORIES) == set(ATTACKS)

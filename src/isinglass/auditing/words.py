@@ -41,6 +41,10 @@ STORIES = {
     "row_order": "smooths the release along its rows, or interpolates between known ones",
     "kept_columns": "predicts values from the columns that left unchanged",
     "matched_columns": "matches columns and rows of a file that nobody explained",
+    "codes": "opens codes by how often they occur and in which company",
+    "row_factor": "takes off one number that changed all values of a row",
+    "pattern_linkage": "names the record behind a row by what the release left of it",
+    "rowless_linkage": "names records without knowing any row, by what every mixture keeps",
     "stolen_key": "inverts the release with the owner's key",
 }
 NO_BETTER = "no better than its baseline"
