@@ -80,6 +80,12 @@ def standardized(table: Array) -> Array:
     return np.asarray(centred / divisors(deviations(table)))
 
 
+def unit_columns(table: Array) -> Array:
+    """Columns of mean 0 and mean square 1, so that means of products are correlations."""
+    deviation = table.std(axis=0)
+    return np.asarray((table - table.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
+
+
 def deviations(table: Array) -> Array:
     """Deviation (ddof=1) of each column, 0 where there is only rounding in it or one row."""
     if len(table) < 2:

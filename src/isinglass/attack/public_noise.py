@@ -10,15 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics
+from isinglass.attack.marginals import unit_columns
 
 Array = NDArray[Any]
 
-#: Seeds that people write down: small numbers, years, and the ones everybody knows.
-SEEDS = (
-    *range(513), 666, 777, 999, 1000, 1024, 1111, 1234, 1337,
-    *range(1990, 2040), 2718, 3141, 4242, 4321, 8888, 9999, 12345, 31337, 31415, 42424, 54321,
-    123456, 654321, 1234567, 20242024, 123456789,
+#: Seeds that people write down: small numbers, years, and the ones everybody knows; the likeliest
+#: first, for those who have little time.
+COMMON_SEEDS = (
+    *range(64), 99, 100, 101, 111, 123, 256, 321, 365, 404, 420, 512, 666, 777, 999, 1000, 1024,
+    1111, 1234, 1337, *range(2015, 2031), 4242, 9999, 12345, 31337, 42424, 123456, 123456789,
 )  # fmt: skip
+SEEDS = tuple(dict.fromkeys((
+    *COMMON_SEEDS, *range(513), *range(1990, 2040), 2718, 3141, 4321, 8888, 31415, 54321, 654321,
+    1234567, 20242024,
+)))  # fmt: skip
 _LAWS = ("normal", "uniform")
 #: Numbers that are compared, and how many deviations a likeness must be from chance.
 _COMPARED, _CLEAR = 1024, 7.5
@@ -60,7 +65,7 @@ def find_public_noise(Z: Array) -> Array | None:
     rows = min(n, max(1, _COMPARED // d))
     best, found = _CLEAR, None
     for part, transposed in ((Z[:rows], False), (Z[:_COMPARED, :1], True)):
-        shown = _standard(part).ravel()[:_COMPARED]
+        shown = unit_columns(part).ravel()[:_COMPARED]
         if len(shown) < 2 or not np.isfinite(shown).all():
             continue
         drawn = _first_numbers()[:, : len(shown)]
@@ -90,8 +95,3 @@ def _less(Z: Array, noise: Array) -> Array:
     spread = np.square(centered).sum(axis=0)
     slope = (centered * (Z - Z.mean(axis=0))).sum(axis=0) / np.where(spread > 0, spread, 1.0)
     return np.asarray(Z - slope * noise)
-
-
-def _standard(rows: Array) -> Array:
-    deviation = rows.std(axis=0)
-    return np.asarray((rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

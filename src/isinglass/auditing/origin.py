@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import StolenKey
+from isinglass.attack.marginals import unit_columns
+from isinglass.attack.public_noise import COMMON_SEEDS
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.auditing.made_from import remade
 from isinglass.auditing.result import PolicyLine
@@ -31,12 +33,8 @@ _MOST_ROWS, _ROWS_OF_SEED = 20_000, 50
 #: learn it from, and the share of the variance that may be left.
 _FUNCTIONS = ("distortion", "rotation", "geometric", "projection", "multiparty")
 _FITTED, _WAVES, _LEFT = 4_000, 200, 0.2
-#: Seeds that people use.
+#: For so long seeds are tried.
 _PATIENCE_S = 3.0
-_SEEDS = (
-    *range(64), 99, 100, 101, 111, 123, 256, 321, 365, 404, 420, 512, 666, 777, 999, 1000, 1024,
-    1111, 1234, 1337, *range(2015, 2031), 4242, 9999, 12345, 31337, 42424, 123456, 123456789,
-)  # fmt: skip
 
 
 def origin_line(
@@ -76,7 +74,7 @@ def undone_by_seed(
 ) -> Array | None:
     """The release undone with the key of a seed that people use; None where none fits."""
     begun = time.monotonic()
-    for seed in _SEEDS:
+    for seed in COMMON_SEEDS:
         if time.monotonic() - begun > _PATIENCE_S:
             return None
         made = remade(facts, names)
@@ -121,8 +119,8 @@ def _is_noise(facts: Facts, table: Array, released: Array) -> bool:
     noise = ((Z - X) / np.where(size > 0, size, 1.0))[:, varies]
     if not _follows(noise, str(facts.parameters.get("distribution", "gaussian"))):
         return False
-    unit, records = _standard(noise), _standard(X[:, varies])
-    sizes = _standard(np.abs(unit))
+    unit, records = unit_columns(noise), unit_columns(X[:, varies])
+    sizes = unit_columns(np.abs(unit))
     pairs = ((unit, unit), (unit, unit[::-1]), (unit, records), (unit, records[::-1]))
     alike = [_largest_likeness(a, b, own=a is b) for a, b in (*pairs, (sizes, sizes))]
     return max(alike) < _ERRORS and _rows_are_new(unit, unit) and _rows_are_new(unit, records)
@@ -178,7 +176,7 @@ def _is_smooth(table: Array, released: Array) -> bool:
     if len(X) < 50:
         return False
     rng = np.random.default_rng(0)
-    unit = _standard(X)
+    unit = unit_columns(X)
     waves = np.tanh(unit @ rng.normal(size=(X.shape[1], _WAVES)) + rng.normal(size=_WAVES))
     A = np.column_stack([np.ones(len(X)), unit, np.square(unit), waves])
     half = rng.permutation(len(X)) < len(X) // 2
@@ -208,8 +206,3 @@ def _follows(noise: Array, law: str) -> bool:
     places = (np.arange(n)[:, np.newaxis] + 0.5) / n
     # The largest gap passes 2.5 / sqrt(n) less than once in 100,000 columns.
     return bool(np.abs(shares - places).max() < 2.5 / np.sqrt(n) + 0.5 / n)
-
-
-def _standard(rows: Array) -> Array:
-    deviation = rows.std(axis=0)
-    return np.asarray((rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

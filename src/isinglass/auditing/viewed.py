@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.marginals import divisors
+from isinglass.attack.marginals import divisors, unit_columns
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.near import nearest_records
 from isinglass.attack.views import View, group_views, views, views_beside
@@ -165,7 +165,7 @@ def _shown(seen: Array, X: Array, known: ColumnStatistics, half: Array) -> Shown
                 for attack in (NaiveAttack(), NaiveAttack(as_it_stands=True))
             )
         )
-    a, b = (_standard(m[:, _some(m.shape[1])]) for m in (seen, X))
+    a, b = (unit_columns(m[:, _some(m.shape[1])]) for m in (seen, X))
     # A few values far out would decide a correlation: it is that of half of the rows at a time.
     shares = [np.square(a[part].T @ b[part] / part.sum()).max(axis=0) for part in (half, ~half)]
     return read, np.minimum(*shares), _explained(a, b, half)
@@ -183,11 +183,6 @@ def _explained(a: Array, b: Array, half: Array) -> Array:
     weights = np.linalg.solve(square, a[half].T @ b[half])
     away = np.square(b[~half] - a[~half] @ weights).mean(axis=0)
     return _share_left(away, b[~half])
-
-
-def _standard(rows: Array) -> Array:
-    deviation = rows.std(axis=0)
-    return np.asarray((rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
 
 
 def _some(n_columns: int) -> Array:
