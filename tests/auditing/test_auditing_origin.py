@@ -2,52 +2,19 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
 from isinglass.auditing.files import audit_files
-from isinglass.auditing.origin import ORIGIN, SECRET, origin_line
+from isinglass.auditing.origin import ORIGIN, SECRET
 from isinglass.auditing.policy import Policy
 from isinglass.errors import AuditError
-from isinglass.release import Facts
 
 RNG = np.random.default_rng(918273)
 X = RNG.gamma(2.0, size=(800, 3)) * [1, 5, 20]
 LOOSE = Policy.parse("[attacks]\nmaximum_gain = 1.0\n")
-
-
-def facts(method="additive_noise", **parameters):
-    return Facts(
-        method=method, parameters=parameters, version="1", rows=800, columns=("a", "b", "c"),
-        kept=(), promise={"kind": "heuristic"},
-    )  # fmt: skip
-
-
-def borne_out(Z, **parameters):
-    return origin_line(facts(**parameters), X, Z, shown=False, aligned=True).met
-
-
-def test_noise_is_what_it_says_or_it_is_not():
-    size = 6 * X.std(axis=0, ddof=1)
-    normal, flat = RNG.normal(size=X.shape), RNG.uniform(-np.sqrt(3), np.sqrt(3), size=X.shape)
-    assert borne_out(X + size * normal, scale=6.0)
-    assert borne_out(X + size * flat, scale=6.0, distribution="uniform")
-    # Another law, another size, noise of one number a row, of neighbors, or of the table itself.
-    assert not borne_out(X + size * flat, scale=6.0)
-    assert not borne_out(X + size * normal, scale=3.0)
-    assert not borne_out(X + size * np.tile(normal[:, :1], 3), scale=6.0)
-    assert not borne_out(X + size * (normal + np.roll(normal, 1, axis=0)) / np.sqrt(2), scale=6.0)
-    itself = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    assert not borne_out(X + size * (0.8 * normal + 0.6 * itself), scale=6.0)
-    assert not borne_out(X + size * normal, method="tanh", scale=6.0)
-    # Noise that comes back: far on, turned round, from a pool, of one size a row, of a record.
-    half = normal[:400]
-    assert not borne_out(X + size * np.vstack([half, half]), scale=6.0)
-    assert not borne_out(X + size * np.vstack([half, -half[::-1]]), scale=6.0)
-    assert not borne_out(X + size * normal[RNG.integers(0, 30, size=800)], scale=6.0)
-    assert not borne_out(X + size * np.abs(normal[:, :1]) * np.sign(normal), scale=6.0)
-    shifted = np.column_stack([np.roll(normal[:, 0], 11 * j) for j in range(3)])
-    assert not borne_out(X + size * shifted, scale=6.0)
 
 
 @pytest.fixture
@@ -86,11 +53,35 @@ def test_a_key_from_a_common_seed_is_guessed(made):
     assert any("guessed" in note for note in report.findings.notes)
 
 
-def test_noise_from_secret_randomness_is_known_by_its_numbers(made):
-    files = made(ig.AdditiveNoise, scale=6.0)
-    found = lines(audit_files(*files, policy=LOOSE, random_state=0))
+@pytest.mark.parametrize("method", [ig.AdditiveNoise, ig.Condensation, ig.Distortion])
+def test_the_key_shows_how_a_release_was_made(made, method):
+    table, release = made(method)
+    assert lines(audit_files(table, release, policy=LOOSE, random_state=0))[ORIGIN] is False
+    key = ig.load_key(release.with_suffix(".key"))
+    found = lines(audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0))
     assert ORIGIN not in found  # no line where there is nothing to say
     assert SECRET not in found
+
+
+@pytest.mark.parametrize("method", [ig.AdditiveNoise, ig.Condensation])
+def test_a_release_that_its_key_makes_only_in_part_is_refused(made, method):
+    table, release = made(method)
+    key = ig.load_key(release.with_suffix(".key"))
+    changed = pq.read_table(release)
+    column = changed["b"].to_numpy().copy()
+    column[-1] += 40.0
+    facts = pq.read_metadata(release).metadata
+    changed = changed.set_column(1, "b", pa.array(column)).replace_schema_metadata(facts)
+    pq.write_table(changed, release)
+    with pytest.raises(AuditError, match="key of another release"):
+        audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0)
+    # A file that says nothing may be any file; its key shows it all the same.
+    plain = release.with_suffix(".csv")
+    for value, met in ((column[-1], False), (column[-1] - 40.0, True)):
+        column[-1] = value
+        pd.DataFrame(changed.to_pandas()).assign(b=column).to_csv(plain, index=False)
+        report = audit_files(table, plain, perturbation=key, policy=LOOSE, random_state=0)
+        assert (ORIGIN not in lines(report)) is met
 
 
 def test_a_policy_that_misspells_the_origin_is_refused():

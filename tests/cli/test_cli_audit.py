@@ -206,7 +206,7 @@ def test_the_command_in_the_report_has_no_folders(run, folder):
 
 
 def test_a_policy_that_is_not_met_is_exit_1_with_its_lines(run, folder):
-    command = ["audit", "t.parquet", "r.parquet", "--policy"]
+    command = ["audit", "t.parquet", "r.parquet", "--key", "r.key", "--policy"]
     result = run(*command, "loose.toml")
     assert result.returncode == 0, result.stderr
     assert "policy     1 of 1 demands met" in result.stdout

@@ -20,8 +20,8 @@ from isinglass.auditing.made_from import (
     facts_of,
     keeps_rows,
     made_from_these,
+    made_with,
     public_parameters,
-    refuse_other_key,
     refuse_other_width,
     remade,
     table_columns,
@@ -153,15 +153,15 @@ def audit_files(
             "values were settled otherwise"
         )
     complete = len(mine.X) == n_rows
-    shown = bool(correspond and ordered) and hasattr(perturbation, "_key")
-    if shown and perturbation is not None:
-        refuse_other_key(perturbation, mine, theirs, complete)
-        shown = complete or not perturbation.draws_noise
+    shown = False
+    if perturbation is not None and hasattr(perturbation, "_key") and ordered:
+        sure = facts is not None or bool(correspond)
+        shown = made_with(perturbation, mine, theirs, complete, sure=sure)
     attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
     missed = [n for n in opened.schema.names if n not in attacked]
     known = {*apart, *beside, *(() if facts is None else facts.kept)}
     refuse_as_it_was(opened, released, mine, theirs, missed, known)
-    seen, stated = theirs.X, facts
+    stated = facts
     # Whatever the file says of its seed.
     if facts is not None and perturbation is None and correspond and ordered:
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
@@ -239,8 +239,7 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
-        aligned = bool(correspond and ordered and complete)
-        line = origin_line(facts, mine.X, seen, shown=shown, aligned=aligned)
+        line = origin_line(facts, shown=shown)
         lines += [] if line.met else [line]
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]

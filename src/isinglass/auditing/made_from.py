@@ -14,6 +14,7 @@ from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.align import Loaded
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
+from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
 from isinglass.perturb.load import methods
 from isinglass.perturb.public_matrix import PublicMatrix
@@ -22,6 +23,11 @@ from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table
+
+Array = NDArray[Any]
+
+#: Rows that a key is tried on at once.
+_BLOCK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +172,49 @@ def refuse_other_width(
         )
 
 
-def refuse_other_key(
-    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, most: int = 1000
-) -> None:
-    """A key of another release, or another table, would make an audit of something else."""
-    if perturbation.draws_noise and not complete:
-        return  # the noise goes by row number, and some rows are gone
+def made_with(
+    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
+) -> bool:
+    """Whether this key made the release; `sure`: if not, it is an error.
+
+    A key of another release, or another table, would make an audit of something else.
+    """
+    if perturbation.draws_noise and perturbation.keeps_rows and not complete:
+        return False  # the noise goes by row number, and some rows are gone
     try:
-        again = perturbation.transform_rows(mine.X[:most], 0)
-        same = again.shape == theirs.X[:most].shape and np.allclose(
-            again, theirs.X[:most], rtol=1e-4, atol=1e-4 * max(float(np.abs(again).max()), 1e-30)
-        )
+        same = _turns_into(perturbation, mine.X, theirs.X)
     except ValueError:  # values outside the key's bounds
         same = False
-    if not same:
+    if sure and not same:
         raise AuditError(
             f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
             "release, or the table has changed, or other rows were left out"
         )
+    return same
+
+
+def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> bool:
+    """Whether a key turns the table into the release, row for row."""
+    if isinstance(perturbation, Condensation):
+        # Rows are drawn from groups, and their means are the table's.
+        again = perturbation.emit_again(released.dtype)
+        near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
+        return bool(near.all()) and _alike(again, released)
+    if len(table) != len(released):
+        return False
+    return all(
+        _alike(
+            perturbation.transform_rows(table[start : start + _BLOCK], start),
+            released[start : start + _BLOCK],
+        )
+        for start in range(0, len(table), _BLOCK)
+    )
+
+
+def _alike(again: Array, released: Array) -> bool:
+    """Whether two releases are the same up to the digits that a file keeps."""
+    room = 1e-4 * max(float(np.abs(again).max(initial=0.0)), 1e-30)
+    return again.shape == released.shape and np.allclose(again, released, rtol=1e-4, atol=room)
 
 
 def _width(facts: Facts) -> Any:

@@ -67,7 +67,7 @@ class Policy:
     maximum_unique : float, optional
         The largest share of rows that may be alone with their values in the kept columns.
     origin : {"known", "any"}
-        Whether it must be known how a file was made: shown by its key, or borne out by its noise.
+        Whether the key must show how the file was made.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional

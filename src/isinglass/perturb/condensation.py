@@ -110,9 +110,16 @@ class Condensation(Perturbation):
         """Form groups and emit as many new records of each as it has members, shuffled."""
         X = self._validated(X, reset=True)
         self._fit(survey(X), X)
+        return self._emit(self._shuffled_groups(), self._claim(len(X)), X.dtype)
+
+    def emit_again(self, dtype: Any) -> Array:
+        """The release that `fit_transform` made, once more; the key alone determines it."""
+        return self._emit(self._shuffled_groups(), 0, dtype)
+
+    def _shuffled_groups(self) -> Labels:
+        """The group of each released row."""
         groups = np.repeat(np.arange(len(self._key.sizes)), self._key.sizes)
-        shuffled = np.argsort(chance.Stream(self._key.order).words(0, len(X))[:, 0])
-        return self._emit(groups[shuffled], self._claim(len(X)), X.dtype)
+        return groups[np.argsort(chance.Stream(self._key.order).words(0, len(groups))[:, 0])]
 
     def key_shapes(self) -> dict[str, tuple[int, ...]]:
         d = self.n_features_in_
