@@ -96,7 +96,7 @@ check-all: .SHELLFLAGS := -o pipefail -c
 check-all: lint $(VENV)/.kernels postgresql
 	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
-	$(PYTEST) --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
+	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb

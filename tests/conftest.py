@@ -40,11 +40,18 @@ ORDER = (
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files above first; within a file, the order that it has."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The files above first; within a file, the order that it has.
+
+    A file stays on one process, but for the large matrices of `make check-all`.
+    """
     here = Path(__file__).parent
     turn = {here / name: number for number, name in enumerate(ORDER)}
     items.sort(key=lambda item: turn.get(item.path, len(turn)))
+    if config.getoption("dist", "no") == "loadgroup":
+        for item in items:
+            if item.get_closest_marker("matrix") is None:
+                item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(autouse=True)

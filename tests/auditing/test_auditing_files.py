@@ -16,7 +16,7 @@ from isinglass.auditing.files import TOGETHER, audit_files
 from isinglass.auditing.made_from import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report import Report
-from isinglass.auditing.result import RESISTED, Detection, Findings, Linkage, Privacy
+from isinglass.auditing.result import Linkage
 from isinglass.errors import AuditError, TableError
 from isinglass.perturb.key import read_key
 
@@ -33,24 +33,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning
 def table(tmp_path):
     FRAME.to_parquet(tmp_path / "t.parquet")
     return tmp_path / "t.parquet"
-
-
-@pytest.fixture
-def given(monkeypatch):
-    """What the audit itself was given; its place is taken by one that finds nothing."""
-    seen = {}
-
-    def audit(table, released, *, policy=None, **more):
-        seen.update(more, table=table, released=released)
-        found = Findings(
-            rows=len(table), columns=table.shape[1], method="?", promise="heuristic",
-            detection=Detection(0.9, 0.8, 1.0, 10), attacks=(), skipped=(),
-            privacy=Privacy(0.1, 0.1), linkage=None, verdict=RESISTED, notes=("its own",),
-        )  # fmt: skip
-        return Report(found if policy is None else replace(found, policy=policy.check(found)))
-
-    monkeypatch.setattr(files, "audit", audit)
-    return seen
 
 
 def release(frame, out, veil=None, **options):

@@ -312,13 +312,14 @@ def test_condensation_is_scored_by_nearest_record():
 
 
 def test_an_audit_repeats_under_its_seed():
-    released = TABLE + np.random.default_rng(10).normal(size=TABLE.shape)
-    first, second = (ig.audit(TABLE, released, random_state=11).to_contract() for _ in range(2))
+    table = TABLE[:150]
+    released = table + np.random.default_rng(10).normal(size=table.shape)
+    first, second = (ig.audit(table, released, random_state=11).to_contract() for _ in range(2))
     assert first == second
 
 
 def test_every_release_method_can_be_audited():
-    table = correlated(150, 4)
+    table = correlated(90, 4)
     matrix = ig.public_matrix(4)
     for veil in (
         ig.MultipartyPerturbation(matrix, alpha=0.1, random_state=1),

@@ -149,32 +149,50 @@ class _Search:
                     released[j], signs[j] = tried[int(np.argmin(costs))]
             if d <= _MOST_EXCHANGED:
                 for i in range(d):
-                    for j in range(i + 1, d):
-                        self._exchange(i, j, released, signs)
+                    self._exchange(i, released, signs)
             if np.array_equal(before[0], released) and np.array_equal(before[1], signs):
                 break
         return Matching(released, signs)
 
-    def _exchange(self, i: int, j: int, released: Rows, signs: Array) -> None:
-        """Give i the column of j and the other way round, in the best directions, if it helps."""
-        now = self._two(i, j, released, signs)
-        best, choice = now - 1e-12, None
-        swapped, tried = released.copy(), signs.copy()
-        swapped[i], swapped[j] = released[j], released[i]
-        for tried[i] in (1.0, -1.0):
-            for tried[j] in (1.0, -1.0):
-                cost = self._two(i, j, swapped, tried)
-                if cost < best:
-                    best, choice = cost, (tried[i], tried[j])
-        if choice is not None:
-            released[i], released[j] = swapped[i], swapped[j]
-            signs[i], signs[j] = choice
+    def _exchange(self, i: int, released: Rows, signs: Array) -> None:
+        """Exchange column i with others, in the best directions, while that helps."""
+        d = len(released)
+        for _ in range(d):
+            costs, now = self._exchanged(i, released, signs)
+            gains = now - costs
+            first, second, j = np.unravel_index(int(gains.argmax()), gains.shape)
+            if gains[first, second, j] <= 1e-12:
+                return
+            released[i], released[j] = released[j], released[i]
+            signs[i], signs[j] = 1.0 - 2.0 * first, 1.0 - 2.0 * second
 
-    def _two(self, i: int, j: int, released: Rows, signs: Array) -> float:
-        """Cost of two columns together; their own correlation counts twice, in all cases."""
-        return self.column(i, int(released[i]), signs[i], released, signs) + self.column(
-            j, int(released[j]), signs[j], released, signs
-        )
+    def _exchanged(self, i: int, released: Rows, signs: Array) -> tuple[Array, Array]:
+        """Costs of i and j with one another's columns, 2 directions of i x 2 of j x all j; and now.
+
+        Their own correlation counts twice, in all cases.
+        """
+        every, used = np.arange(len(released)), released >= 0
+        columns = np.where(used, released, 0)
+        theirs = signs * self.theirs[np.ix_(columns, columns)]
+        beside = used & (every != i) & (every != every[:, np.newaxis])
+
+        def cost(ours: Array, expected: Array, own: Array, there: Array) -> Array:
+            """One of the two columns, in both directions, beside all others but the two."""
+            off = [np.square(ours - sign * expected) * beside for sign in (1.0, -1.0)]
+            return np.where(there, own + np.array(off).sum(axis=2), 1.0)
+
+        of_i = cost(self.ours[i], theirs, self.own[:, i, columns], used)
+        of_j = cost(self.ours, theirs[i], self.own[:, every, columns[i]], used[i])
+        between = signs * theirs[i]  # of the two columns, whoever has which
+        both = [np.square(self.ours[i] - sign * between) for sign in (1.0, -1.0)]
+        pair = 2.0 * np.array([both, both[::-1]]) * (used & used[i])
+        costs = of_i[:, np.newaxis] + of_j + pair
+        costs[:, :, i] = np.inf
+        as_it_is = np.square(self.ours - signs[:, np.newaxis] * theirs) * used
+        np.fill_diagonal(as_it_is, 0.0)
+        turned = (signs < 0).astype(np.intp)
+        now = np.where(used, self.own[turned, every, columns] + as_it_is.sum(axis=1), 1.0)
+        return costs, now + now[i]
 
 
 def shape_statistics(table: Array) -> Array:

@@ -186,9 +186,11 @@ class KnownInputAttack(Attack):
             found.append((fit_kernel(Z[rows], X, rng), Z))
         n_plain = len(found)
         if view.sample is not None and m <= MOST_PAIRS and len(view.sample) > max(m, 20):
-            fit, exact = fit_simulated(own[rows], X, view.sample, own, known, rng)
-            found.append((fit, own))
-            n_plain += exact
+            rival = best_columns([fit for fit, _ in found]).left_out
+            simulated = fit_simulated(own[rows], X, view.sample, own, known, rng, rival)
+            if simulated is not None:
+                found.append((simulated[0], own))
+                n_plain += simulated[1]
         width = Z.shape[1]
         if m >= max(20, 2 * width) and n_products(width) <= MOST_PRODUCTS:
             found.append((fit_expanded(products(Z[rows]), Z[rows], X), Z))
@@ -196,8 +198,8 @@ class KnownInputAttack(Attack):
             found.append((fit_expanded(hinges(Z[rows]), Z[rows], X), Z))
         if m >= LEAST_NEIGHBORED:
             found.append((fit_neighbors(Z[rows], X), Z))
-        rival = best_columns([fit for fit, _ in found], n_plain)
-        trees = fit_trees(Z[rows], X, rival, int(rng.integers(2**31)))
+        best = best_columns([fit for fit, _ in found], n_plain)
+        trees = fit_trees(Z[rows], X, best, int(rng.integers(2**31)))
         return (found if trees is None else [*found, (trees, Z)]), n_plain
 
 

@@ -20,7 +20,7 @@ KERNEL_STRENGTHS = np.logspace(-7, 1, 17)
 WIDTHS = (0.7, 1.5, 3.0, 6.0)
 #: Pairs beyond this many sharpen a kernel little and cost time; so many choose its width.
 MOST_KERNEL_PAIRS = 1_500
-MOST_WIDTH_PAIRS = 400
+MOST_WIDTH_PAIRS = 200
 #: Up to so many pairs are left out one by one in turn, more of them in so many groups.
 MOST_FOLDS = 40
 
@@ -102,13 +102,12 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
     typical = typical if typical > 0 else 1.0
     scale = divisors(deviations(X)) ** 2
     widths = [2.0 * typical * width**2 for width in WIDTHS]
-    losses = [
-        float((_Spectrum.of(_kernel(few, few, w), X[: len(few)]).best()[1] / scale).sum())
-        for w in widths
-    ]
-    width = widths[int(np.argmin(losses))]
+    tried = [_Spectrum.of(_kernel(few, few, w), X[: len(few)]) for w in widths]
+    losses = [float((spectrum.best()[1] / scale).sum()) for spectrum in tried]
+    best = int(np.argmin(losses))
+    width = widths[best]
     K = _kernel(rows, rows, width)
-    spectrum = _Spectrum.of(K, X)
+    spectrum = tried[best] if len(few) == len(rows) else _Spectrum.of(K, X)
     strengths, _ = spectrum.best()
     dual = spectrum.dual(strengths)
     offset = X.mean(axis=0) - K.mean(axis=0) @ dual
@@ -137,6 +136,8 @@ class _Directions:
     targets: Array  # centred records
     mean_z: Array
     mean_x: Array
+    within: Array  # records in the directions
+    squares: Array  # of the left directions
 
     @classmethod
     def of(cls, Z: Array, X: Array, precision: float) -> _Directions:
@@ -144,7 +145,10 @@ class _Directions:
         left, sizes, right = np.linalg.svd(Z - mean_z, full_matrices=False)
         # m centred rows span m - 1 directions at most; the rest is rounding.
         rank = min(int((sizes > precision * sizes[:1].sum()).sum()), len(Z) - 1)
-        return cls(left[:, :rank], sizes[:rank], right[:rank], X - mean_x, mean_z, mean_x)
+        left, targets = left[:, :rank], X - mean_x
+        return cls(
+            left, sizes[:rank], right[:rank], targets, mean_z, mean_x, left.T @ targets, left**2
+        )
 
     @property
     def largest(self) -> float:
@@ -166,8 +170,7 @@ class _Directions:
         m, rank = self.left.shape
         if m == 1:
             return np.full(self.targets.shape, np.inf)
-        within = self.left.T @ self.targets
-        squares = self.left**2
+        within, squares = self.within, self.squares
         free = m - 1 > rank
         rest = self.targets - self.left @ within if free else np.zeros(self.targets.shape)
         share = np.maximum(1.0 - 1.0 / m - squares.sum(axis=1), 0.0) if free else np.zeros(m)
@@ -183,7 +186,7 @@ class _Directions:
     def affine(self, strengths: Array) -> Callable[[Array], Array]:
         """The map with this strength for each column."""
         s = self.sizes[:, np.newaxis]
-        weights = self.right.T @ ((self.left.T @ self.targets) * (s / (s**2 + strengths)))
+        weights = self.right.T @ (self.within * (s / (s**2 + strengths)))
         return lambda rows: np.asarray((rows - self.mean_z) @ weights + self.mean_x)
 
 
@@ -194,12 +197,14 @@ class _Spectrum:
     vectors: Array
     values: Array
     targets: Array
+    squares: Array  # of the vectors
 
     @classmethod
     def of(cls, K: Array, X: Array) -> _Spectrum:
         means = K.mean(axis=0)
         values, vectors = np.linalg.eigh(K - means - means[:, np.newaxis] + means.mean())
-        return cls(vectors, np.maximum(values, 0.0), vectors.T @ (X - X.mean(axis=0)))
+        targets = vectors.T @ (X - X.mean(axis=0))
+        return cls(vectors, np.maximum(values, 0.0), targets, vectors**2)
 
     @property
     def _strengths(self) -> Array:
@@ -220,13 +225,12 @@ class _Spectrum:
         m = len(self.values)
         if m == 1:
             return np.full(self.targets.shape, np.inf)
-        squares = self.vectors**2
         found = np.empty(self.targets.shape)
         for strength in np.unique(strengths):
             columns = strengths == strength
             kept = strength / (self.values + strength)
             # The mean is fitted too, freely: it takes 1 / m off every 1 - h.
-            own = np.maximum(squares @ kept - 1.0 / m, 1e-12)
+            own = np.maximum(self.squares @ kept - 1.0 / m, 1e-12)
             residual = self.vectors @ (kept[:, np.newaxis] * self.targets[:, columns])
             found[:, columns] = -residual / own[:, np.newaxis]
         return found

@@ -18,12 +18,14 @@ Array = NDArray[Any]
 #: With more pairs than this the way back is learned from them directly.
 MOST_PAIRS = 300
 _SIMULATED = 2_000
-_KERNEL = 600
+_KERNEL = 400
 _FOLDS = 3
 #: Moments of a map's images and of the release that differ by less are alike.
 _ALIKE = 0.15
 #: An exact map is believed where fewer pairs did no worse than this much of a blind guess's error.
 _NO_WORSE = 1.2
+#: Errors so many times those of others are no better by bad luck.
+_WORSE = 1.1
 
 
 def fit_simulated(
@@ -33,12 +35,14 @@ def fit_simulated(
     released: Array,
     known: Knowledge,
     rng: np.random.Generator,
-) -> tuple[Fit, bool]:
+    rival: Array,
+) -> tuple[Fit, bool] | None:
     """The way back from as many pairs as the sample has records.
 
     Where a release has fewer columns than the table, few pairs tell how it was made, and the
     sample tells what is likely where it leaves records open. Second comes whether an affine map
-    through all pairs explains the release as a whole.
+    through all pairs explains the release as a whole. None where the first pairs left out show
+    that `rival`, what others miss them by, is nearer in every column.
     """
     sample = sample[rng.permutation(len(sample))[:_SIMULATED]]
     left_out = np.empty_like(records)
@@ -47,8 +51,10 @@ def fit_simulated(
         apart = part == fold
         if apart.all() or not apart.any():
             continue
-        back, _ = _way_back(shown[~apart], records[~apart], sample, released, known, rng)
+        back, exact = _way_back(shown[~apart], records[~apart], sample, released, known, rng)
         left_out[apart] = back.predict(shown[apart]) - records[apart]
+        if fold == 0 and not exact and _hopeless(left_out[apart], rival[apart]):
+            return None
     back, exact = _way_back(shown, records, sample, released, known, rng)
     error, blind = (np.square(e).mean(axis=0) for e in (left_out, sample.mean(axis=0) - records))
     exact = exact and bool(error.sum() < _NO_WORSE * blind.sum())
@@ -56,6 +62,14 @@ def fit_simulated(
         # Fewer pairs than all of them cannot show the exact map; the sample's images can.
         left_out = back.left_out[rng.integers(len(sample), size=len(records))]
     return Fit(back.predict, left_out), exact
+
+
+def _hopeless(errors: Array, rival: Array) -> bool:
+    """Whether errors are larger than a rival's in every column, in the mean and in the middle."""
+    means, middles = (
+        [measure(np.square(e), axis=0) for e in (errors, rival)] for measure in (np.mean, np.median)
+    )
+    return bool(((means[0] > _WORSE * means[1]) & (middles[0] > middles[1])).all())
 
 
 def _way_back(

@@ -39,6 +39,8 @@ _TRIALS, _PLENTY = 3, 4
 #: Errors of regression, of regression on units and of solving units are compared times these:
 #: the pairs left out are few, and units must be clearly better.
 _HANDICAPS = np.array([[1.0], [1.15], [1.1]])
+#: Units whose errors are below this share of the others' have won, whatever further trials say.
+_CLEAR = 0.2
 #: A guess is exact if it leaves no more than this share of the variance.
 _EXACT = 1e-8
 #: Rows beside the pairs that a model trained on fewer of them is shown.
@@ -127,6 +129,8 @@ class UnitPursuitAttack(Attack):
                 people = Population.of(np.vstack([X[rest], scale.of(further)]), d)
                 tried[1:] = _by_units(plain, units, Z[near], fewer, scale, people, before)
             errors += [np.square(guess[out] - records[out]).sum(axis=0) for guess in tried]
+            if not found or _decided(errors * _HANDICAPS):
+                break
         # Errors below this are rounding.
         errors += _EXACT * n * records.var(axis=0)
         choice = (errors * _HANDICAPS).argmin(axis=0)
@@ -140,6 +144,12 @@ class UnitPursuitAttack(Attack):
         guess = clipped(np.choose(choice, ways), known)
         guess[rows] = records
         return guess
+
+
+def _decided(errors: Array) -> bool:
+    """Whether one way is so much better than the others that more trials would not change it."""
+    plain, units = errors[0].sum(), errors[1:].min(axis=0).sum()
+    return bool(units < _CLEAR * plain)
 
 
 def _exact(guess: Array, truth: Array) -> bool:
