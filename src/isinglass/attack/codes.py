@@ -18,7 +18,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.marginals import clipped
-from isinglass.attack.patterns import counts_of, row_colors, same_columns
+from isinglass.attack.patterns import counts_of, has_patterns, row_colors, same_columns
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -48,7 +48,7 @@ class CodesAttack(Attack):
         d = len(mean)
         if public is None and sample is None and pairs is None:
             raise AttackError("codes can be read with a sample, pairs or a public table only")
-        if all(len(np.unique(column)) == len(Z) for column in Z.T):  # there is no pattern
+        if not has_patterns(Z):
             return np.tile(np.asarray(mean, dtype=np.float64), (len(Z), 1))
         records = public.records if public is not None else None
         if records is None:

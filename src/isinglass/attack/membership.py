@@ -11,6 +11,7 @@ from isinglass.attack.base import rows_of
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicTable
 from isinglass.attack.marginals import keeps_units
 from isinglass.errors import AttackError
+from isinglass.threads import one_thread, spread
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -20,22 +21,27 @@ _NEIGHBORS = 5
 #: Numbers of released rows that may span the flat of a group.
 _FLATS = (2, 3, 5, 8, 12, 20, 32, 64)
 _MOST_FLATS = 4_000  # released rows around which flats are spanned
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20  # distances held at once by each thread
 
 
 def membership_scores(
-    released: ArrayLike, records: ArrayLike, knowledge: Knowledge, *, linked: bool = False
+    released: ArrayLike,
+    records: ArrayLike,
+    knowledge: Knowledge,
+    *,
+    near: bool = True,
+    linked: bool = False,
 ) -> dict[str, Array]:
     """Scores that are higher for members, by several ways of telling; a name for each.
 
     `nearest`: a member has a released row close by. `relative`: closer than the rows around are
     to one another, which tells of outliers too. `flat`: rows drawn from a small group lie in the
-    flat of its members. With `linked` and known pairs, `linked`: some released row fits a member
-    well by what the pairs teach.
+    flat of its members. These three need `near`. With `linked` and known pairs, `linked`: some
+    released row fits a member well by what the pairs teach.
     """
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
-    if Z.shape[1] == X.shape[1]:
+    if near and Z.shape[1] == X.shape[1]:
         z, x = in_units(Z, X, knowledge)
         distances, _ = nearest_rows(z, x, _NEIGHBORS)
         found["nearest"] = -distances[:, 0]
@@ -69,16 +75,20 @@ def nearest_rows(z: Array, x: Array, k: int) -> tuple[Array, Rows]:
     k = min(k, len(z))
     norms = np.einsum("ij,ij->i", z, z)
     distances, rows = np.empty((len(x), k)), np.empty((len(x), k), dtype=np.intp)
-    step = max(1, _BLOCK // len(z))
-    for start in range(0, len(x), step):
-        part = x[start : start + step]
-        squared = norms - 2.0 * part @ z.T
+
+    def work(start: int, stop: int) -> None:
+        part = x[start:stop]
+        squared = part @ (-2.0 * z.T)
+        squared += norms
         near = np.argpartition(squared, k - 1, axis=1)[:, :k]
         # The product loses digits where it matters most: near zero.
         exact = np.sqrt(np.square(part[:, np.newaxis] - z[near]).sum(axis=2))
         order = np.argsort(exact, axis=1)
-        distances[start : start + step] = np.take_along_axis(exact, order, axis=1)
-        rows[start : start + step] = np.take_along_axis(near, order, axis=1)
+        distances[start:stop] = np.take_along_axis(exact, order, axis=1)
+        rows[start:stop] = np.take_along_axis(near, order, axis=1)
+
+    with one_thread():
+        spread(work, len(x), n_jobs=None, step=max(1, _BLOCK // len(z)))
     return distances, rows
 
 

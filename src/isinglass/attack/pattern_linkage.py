@@ -30,7 +30,7 @@ from isinglass.attack.marginals import deviations, divisors, statistics_for
 from isinglass.attack.near import nearest_records
 from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.attack.pattern_kinds import SOME, features_of, scalings_of
-from isinglass.attack.patterns import row_colors, same_columns
+from isinglass.attack.patterns import has_patterns, row_colors, same_columns
 from isinglass.attack.row_functions import learned_functions
 from isinglass.attack.two_records import two_records
 from isinglass.attack.wrapped import wrapped
@@ -116,7 +116,7 @@ class PatternLinkageAttack(Attack):
 def _special(Z: Array, P: Array, rng: np.random.Generator) -> list[PatternLinker]:
     """Codes and groups, which need the whole table and are no features of single rows."""
     found = []
-    if any(len(np.unique(column)) < len(Z) for column in Z.T):
+    if has_patterns(Z):
         columns = same_columns(Z, P)
         there = columns >= 0
         colors = row_colors(Z[:, columns[there]], P[:, there], rng)

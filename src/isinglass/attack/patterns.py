@@ -14,12 +14,19 @@ Rows = NDArray[np.intp]
 ROUNDS = 5
 #: Columns whose counts are compared with those of all others; a table this wide keeps its order.
 _MOST_MATCHED = 200
+#: Fewer values than this share that come back tell next to nothing.
+_REPEATED = 0.002
 
 
 def counts_of(column: Array) -> tuple[Array, Array]:
     """The number of each cell's value, from 0, and how often each value occurs."""
     _, where, counts = np.unique(column, return_inverse=True, return_counts=True)
     return where.reshape(-1), counts
+
+
+def has_patterns(table: Array) -> bool:
+    """Whether values come back in some column, and not in a few rows by the rounding of floats."""
+    return any(len(np.unique(column)) < (1 - _REPEATED) * len(table) for column in table.T)
 
 
 def same_columns(released: Array, table: Array) -> Rows:

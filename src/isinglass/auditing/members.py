@@ -49,11 +49,10 @@ def membership(
         if linked and not (n_pairs and scene.rows_correspond is not False):
             continue
         try:
-            scores = membership_scores(released, records, facts, linked=linked)
+            scores = membership_scores(released, records, facts, near=not linked, linked=linked)
         except (IsinglassError, ArithmeticError, ValueError):
             continue
-        seen = {name: s for name, s in scores.items() if linked == (name == "linked")}
-        ways.append((attacker, facts.describe(), seen))
+        ways.append((attacker, facts.describe(), scores))
     far = _far(records)
     return tuple(
         _result(name, attacker, knowledge, scores, is_member, far)

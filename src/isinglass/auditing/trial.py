@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,9 +38,6 @@ from isinglass.threads import all_in_one_thread
 
 Array = NDArray[Any]
 
-#: Values of a release from which on threads pay.
-_LARGE = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -64,9 +61,8 @@ def attack_all(
     tell: Callable[[], None],
 ) -> list[Outcome]:
     """Run the attackers one after the other against the scene's release."""
-    # Attacks on a small table are many small products: threads would wait for one another.
-    limit = all_in_one_thread() if scene.released.size < _LARGE else contextlib.nullcontext()
-    with limit:
+    # Attacks are many small products: threads would wait for one another. Large ones are cut up.
+    with all_in_one_thread():
         return _attack_all(scene, steps, yard, held_out, rng, tell)
 
 
@@ -78,7 +74,7 @@ def _attack_all(
     rng: np.random.Generator,
     tell: Callable[[], None],
 ) -> list[Outcome]:
-    truth, outcomes = scene.truth(), []
+    truth, outcomes, blind = scene.truth(), [], _Blind(yard)
     release = scene
     for step in steps:
         start = time.perf_counter()
@@ -100,7 +96,7 @@ def _attack_all(
             outcomes.append(Outcome(step, None, why))
         else:
             seconds = time.perf_counter() - start
-            score = _scored(scene, step, guess, truth[:few], yard, held_out, rng)
+            score = _scored(scene, step, guess, truth[:few], yard, blind, held_out, rng)
             outcomes.append(Outcome(step, score, seconds=seconds))
         tell()
     return outcomes
@@ -123,6 +119,7 @@ def _scored(
     guess: Array,
     truth: Array,
     yard: Yardstick,
+    constants: _Blind,
     held_out: Array | None,
     rng: np.random.Generator,
 ) -> Score:
@@ -130,7 +127,7 @@ def _scored(
     chosen, outlier = _unknown_rows(scene, step, len(truth))
     guess, truth = guess[:, yard.varies], truth[:, yard.varies]
     others = truth if held_out is None else held_out[:, yard.varies]
-    blind = _blind(step.knowledge, truth[chosen | outlier], yard)
+    blind = _blind(step.knowledge, truth[chosen | outlier], constants)
     parts: dict[str, Any] = {"outlier": outlier, "chosen": chosen, "others": others, "rng": rng}
     scores = []
     if scene.rows_correspond is not False:
@@ -220,7 +217,7 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
 
 
-def _blind(knowledge: Knowledge, truth: Array, yard: Yardstick) -> dict[str, Array]:
+def _blind(knowledge: Knowledge, truth: Array, constants: _Blind) -> dict[str, Array]:
     """Constants for each column, from the records this attacker has seen.
 
     One who has seen none is granted those of the truth itself: a baseline that is
@@ -236,5 +233,22 @@ def _blind(knowledge: Knowledge, truth: Array, yard: Yardstick) -> dict[str, Arr
     colluders = knowledge.find(Colluders)
     if colluders is not None and colluders.tables:
         records.append(np.vstack(colluders.tables))
-    most = max(records, key=len)[:, yard.varies] if records else truth
-    return {r: constants(most, yard.widths(r)) for r in ("within", "near")}
+    return constants.of(max(records, key=len), whole=True) if records else constants.of(truth)
+
+
+class _Blind:
+    """The constants a blind guess is made of; many attackers have seen the same records."""
+
+    def __init__(self, yard: Yardstick) -> None:
+        self._yard = yard
+        self._found: dict[tuple[int, int], tuple[Array, dict[str, Array]]] = {}
+
+    def of(self, records: Array, *, whole: bool = False) -> dict[str, Array]:
+        """Those of some records; `whole`: with columns that never vary, which do not count."""
+        seen = records[:, self._yard.varies] if whole else records
+        same = zlib.crc32(np.ascontiguousarray(seen).tobytes()), len(seen)
+        before = self._found.get(same)
+        if before is None or not np.array_equal(before[0], seen):
+            made = {r: constants(seen, self._yard.widths(r)) for r in ("within", "near")}
+            before = self._found[same] = seen, made
+        return before[1]
