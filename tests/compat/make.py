@@ -201,7 +201,7 @@ def filled(folder: Path, where: str, name: str) -> dict[str, Any]:
         # No command pays everywhere: `choose_r_privately` does, as here.
         with (
             ig.Ledger(
-                folder / where if name == "sqlite" else where,
+                where if "://" in where else folder / where,
                 secret=folder / held[1], note=folder / held[3],
             ) as opened,
             ig.Curator(

@@ -1,6 +1,5 @@
 """Files of an earlier version open unchanged, and do what they did."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -8,127 +7,52 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+import pyarrow.parquet as pq
 import pytest
-from tests.cli.commands import inside
-from tests.compat import recipe
-from tests.curate import postgres
+from tests.compat import make, recipe
+from tests.compat.comparing import assert_read, assert_same_release, header, names_in, same
+from tests.curate import ledgers
 
 import isinglass as ig
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.release import read_facts
 
-FILES = Path(__file__).parent / "files"
-EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _checkout_stays_as_it_is():
-    """No test changes, adds or removes one of the files."""
-
-    def found():
-        paths = sorted(path for path in FILES.rglob("*") if path.is_file())
-        return {path: path.read_bytes() for path in paths}
-
-    before = found()
-    yield
-    assert found() == before
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A copy of all files, closed to others as those that made them had them."""
-    copy = tmp_path / "files"
-    shutil.copytree(FILES, copy)
-    for path in copy.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    return copy
-
-
-@pytest.fixture
-def typed(folder):
-    """A command in that folder: what it says in JSON, or what it says when it ends otherwise."""
-
-    def run(*words, ends=0):
-        done = inside(*words, "--json", cwd=folder)
-        assert done.returncode == ends, done.stderr
-        return json.loads(done.stdout) if ends == 0 else done.stderr
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def server():
-    """A PostgreSQL server of this file's own."""
-    if (reason := postgres.missing()) is not None:
-        pytest.skip(reason)
-    with postgres.running() as server:
-        yield server
-
-
-def same(found, expected):
-    """Equal, numbers up to what processors round differently; facts may have been added."""
-    if isinstance(expected, dict):
-        return expected.keys() <= found.keys() and all(
-            same(found[name], value) for name, value in expected.items()
-        )
-    if isinstance(expected, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
-    if isinstance(expected, float):
-        return found == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    return found == expected
-
-
-def assert_same_release(path, key, table):
-    """A key makes, from the table, the numbers that its release holds."""
-    released = ig.Release.read(path).to_numpy()
-    if isinstance(key, ig.Condensation):  # makes its records of what the key holds alone
-        again = key.emit_again(np.float64)
-    else:
-        again = key.transform_rows(table, 0)
-    # Another processor may sum in another order; no other key comes anywhere near.
-    np.testing.assert_allclose(again, released, rtol=1e-12, atol=1e-12 * np.abs(released).max())
-
-
-def assert_read(path, expected):
-    """A release says what it said, and holds the same bytes of numbers."""
-    assert same(read_facts(path).to_json(), {**expected["facts"], **_tuples(expected["facts"])})
-    numbers = ig.Release.read(path).to_numpy()
-    assert hashlib.sha256(numbers.tobytes()).hexdigest() == expected["sha256"]
-
-
-def _tuples(facts):
-    """What JSON turned into lists."""
-    bounds = facts["bounds"]
-    found = {name: tuple(facts[name]) for name in ("columns", "kept", "warnings")}
-    return found | {"bounds": bounds and {name: tuple(ends) for name, ends in bounds.items()}}
+EXPECTED = json.loads((Path(__file__).parent / "files" / "expected.json").read_text("utf-8"))
+# Behind a query of no entries: the statements that made a ledger's table.
+ONLY_SCHEMA = "WHERE 0 UNION SELECT type || name || sql FROM sqlite_schema ORDER BY 1"
 
 
 @pytest.mark.parametrize("method", EXPECTED["releases"])
-def test_a_key_makes_its_release_again(folder, method, recwarn):
-    path = folder / "releases" / f"{method}.parquet"
+def test_a_key_makes_its_release_again(shared, tmp_path, method, recwarn):
+    path = shared / "releases" / f"{method}.parquet"
     assert_read(path, EXPECTED["releases"][method])
-    assert_same_release(path, ig.load_key(path.with_suffix(".key")), recipe.numbers(folder))
+    key = ig.load_key(path.with_suffix(".key"))
+    assert_same_release(path, key, recipe.numbers(shared))
+    key.save_key(tmp_path / "new.key")
+    former, new = header(path.with_suffix(".key")), header(tmp_path / "new.key")
+    assert former[0] == new[0]
+    assert same(former[1], new[1])  # a release adds facts of its columns
     assert not recwarn.list
 
 
 @pytest.mark.parametrize("method", EXPECTED["locked"])
-def test_a_locked_key_opens_with_its_passphrase(folder, method):
-    path = folder / "locked" / f"{method}.parquet"
+def test_a_locked_key_opens_with_its_passphrase(shared, method):
+    path = shared / "locked" / f"{method}.parquet"
     assert_read(path, EXPECTED["locked"][method])
     opened = ig.load_key(path.with_suffix(".key"), passphrase=recipe.PASSPHRASE)
-    assert_same_release(path, opened, recipe.numbers(folder))
+    assert_same_release(path, opened, recipe.numbers(shared))
     with pytest.raises(KeyFileError, match="passphrase"):
         ig.load_key(path.with_suffix(".key"))
 
 
-def test_a_locked_key_refuses_another_passphrase(folder):
+def test_a_locked_key_refuses_another_passphrase(shared):
     with pytest.raises(KeyFileError, match="passphrase"):
-        ig.load_key(folder / "locked" / "multiparty.key", passphrase="another")
+        ig.load_key(shared / "locked" / "multiparty.key", passphrase="another")
 
 
-def test_a_key_that_others_can_read_is_warned_of(folder):
-    path = folder / "releases" / "tanh.key"
-    path.chmod(0o644)
+def test_a_key_that_others_can_read_is_warned_of(shared, tmp_path):
+    path = shutil.copy(shared / "releases" / "tanh.key", tmp_path)
+    Path(path).chmod(0o644)
     with pytest.warns(PrivacyWarning, match="chmod 600"):
         ig.load_key(path)
 
@@ -148,12 +72,26 @@ def test_a_key_perturbs_further_records_as_it_did(folder, typed):
     np.testing.assert_allclose(*ordered, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["shuffled", "releases/gaussian", "releases/condensation"])
+def test_a_new_release_has_the_names_of_the_old(folder, typed):
+    typed(*("new.parquet" if word == "shuffled.parquet" else word for word in recipe.SHUFFLED))
+    former, new = (header(folder / f"{name}.key") for name in ("shuffled", "new"))
+    assert former[0] == new[0]
+    assert same(new[1], former[1])
+    files = [pq.read_metadata(folder / f"{name}.parquet") for name in ("shuffled", "new")]
+    former, new = (file.schema.to_arrow_schema() for file in files)
+    assert former.equals(new)
+    former, new = (json.loads(file.metadata[b"isinglass"]) for file in files)
+    assert set(names_in(former)) <= set(names_in(new))
+    told = {"version", "warnings"}  # another version may say more, and in other words
+    assert same(new, {name: fact for name, fact in former.items() if name not in told})
+
+
+@pytest.mark.parametrize("name", ["shuffled", "releases/condensation"])
 def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed, name):
     # The policy is met by what a key shows, and by nothing else.
     said = typed(
-        "audit", "table.csv", f"{name}.parquet", "--key", f"{name}.key", "--pairs", 0, "--trials", 1,
-        "--seed", 1, "--policy", "policies/origin.toml",
+        "audit", "table.csv", f"{name}.parquet", "--key", f"{name}.key", "--pairs", 0,
+        "--trials", 1, "--seed", 1, "--policy", "policies/origin.toml",
     )  # fmt: skip
     assert said["rows"] == 60
     assert "naive" in {attack["name"] for attack in said["attacks"]}
@@ -162,6 +100,9 @@ def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed, name):
 def test_a_public_matrix_is_the_same_on_every_machine(folder, typed):
     matrix = ig.PublicMatrix.load(folder / "releases" / "multiparty.matrix.json")
     assert matrix.matrix.tolist() == EXPECTED["matrix"]
+    matrix.save(folder / "new.json")
+    texts = [folder / "releases" / "multiparty.matrix.json", folder / "new.json"]
+    assert texts[0].read_bytes() == texts[1].read_bytes()
     typed(
         *recipe.RELEASE, "-o", "joined.parquet", "--method", "multiparty", "--set", "alpha=0.1",
         "--public-matrix", "releases/multiparty.matrix.json",
@@ -181,6 +122,9 @@ def test_the_register_knows_what_has_left(folder, typed, monkeypatch):
     said = typed(*recipe.asked("table.csv", "new.db", []), "--budget", 1, ends=2)
     assert "--also-released" in said
     typed("release", "public.csv", "--drop", "id,site", "-o", "others.parquet")
+    lines = (folder / "register" / "releases.jsonl").read_text().splitlines()
+    former, new = (set(names_in(json.loads(line))) for line in lines)
+    assert former == new
 
 
 def test_a_space_puts_records_where_they_were(folder, typed):
@@ -190,6 +134,8 @@ def test_a_space_puts_records_where_they_were(folder, typed):
     assert places.tolist() == EXPECTED["space"]["places"]
     said = typed(*recipe.asked("table.csv", "new.db", []), "--budget", 1, "--dry-run")
     assert said["spent"] == 0.3
+    space.save(folder / "new.json")
+    assert (folder / "space.json").read_bytes() == (folder / "new.json").read_bytes()
     # And still says that it was planned on these records.
     said = typed(*recipe.asked("public.csv", "new.db", []), "--budget", 1, ends=2)
     assert "planned on" in said
@@ -228,6 +174,23 @@ def test_a_ledger_goes_on(folder, typed, kind, request):
     assert typed(*ask, "--user", "analyst", "--epsilon", "0.2")["left"] == 0
 
 
+def test_a_new_ledger_has_the_names_of_the_old(folder):
+    make.filled(folder, "ledger/new.db", "new")
+
+    def written(name):
+        where = str(folder / "ledger" / f"{name}.db")
+        entries = ledgers.rows(where, 'kind, "user", "key", micro, version, facts', "ORDER BY seq")
+        facts = [list(names_in(json.loads(entry[-1] or "null"))) for entry in entries]
+        return [entry[:-1] for entry in entries], facts
+
+    assert written("sqlite") == written("new")
+    schema = [
+        ledgers.rows(str(folder / "ledger" / f"{name}.db"), "0", ONLY_SCHEMA)
+        for name in ("sqlite", "new")
+    ]
+    assert schema[0] == schema[1]
+
+
 def test_a_search_goes_on_without_measuring_again(folder, typed):
     """A search is of its table, its settings and the attacks there are: a new attack ends it."""
     before = (folder / "tune.jsonl").read_bytes()
@@ -237,16 +200,16 @@ def test_a_search_goes_on_without_measuring_again(folder, typed):
 
 
 @pytest.mark.parametrize("name", EXPECTED["policies"])
-def test_a_policy_demands_what_it_did(folder, name):
-    assert recipe.demands(folder / "policies" / name) == EXPECTED["policies"][name]
+def test_a_policy_demands_what_it_did(shared, name):
+    assert recipe.demands(shared / "policies" / name) == EXPECTED["policies"][name]
 
 
-def test_a_model_scores_as_it_did(folder):
+def test_a_model_scores_as_it_did(shared):
     expected = EXPECTED["model"]
     session = onnxruntime.InferenceSession(
-        folder / "model.onnx", providers=["CPUExecutionProvider"]
+        shared / "model.onnx", providers=["CPUExecutionProvider"]
     )
-    record = recipe.numbers(folder).astype(np.float32)
+    record = recipe.numbers(shared).astype(np.float32)
     scores, outliers, again = session.run(
         ["score", "is_outlier", "reconstruction"], {"record": record}
     )
@@ -259,17 +222,6 @@ def test_a_model_is_audited(typed):
     said = typed("audit", "table.csv", "model.onnx", "--drop", "id,site", "--seed", 1)
     assert said["rows"] == 60
     assert said["columns"] == 4
-
-
-def names_in(document, before=()):
-    """Every name in a document, with those it lies under; items of a list count as one."""
-    if isinstance(document, dict):
-        for name, value in document.items():
-            yield (*before, name)
-            yield from names_in(value, (*before, name))
-    elif isinstance(document, list):
-        for item in document:
-            yield from names_in(item, (*before, "[]"))
 
 
 def test_a_report_has_every_name_that_it_had(folder, typed):
