@@ -132,6 +132,7 @@ def locked(folder: Path) -> dict[str, Any]:
         with home():
             typed(folder, *recipe.RELEASE, "-o", out, *how)
         found[method] = facts(folder / out)
+    (folder / "passphrase").unlink()
     return found
 
 

