@@ -108,7 +108,8 @@ def find_units(
         given = np.vstack([np.column_stack([u.weights[:, varies], u.shifts]) for u in known])
         found = search.units_among(search.run(given))
     for _ in range(_ROUNDS):
-        starts = search.starts(found, n_starts, rng)
+        # Where there are units, half as many starts find one.
+        starts = search.starts(found, n_starts if len(found) else (n_starts + 1) // 2, rng)
         if starts is None or in_vain >= _IN_VAIN:
             break
         before = len(found)
