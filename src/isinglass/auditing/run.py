@@ -31,10 +31,10 @@ from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.link import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.linker import KeepingLinkage
-from isinglass.auditing.members import membership
+from isinglass.auditing.members import membership, unclear_members
 from isinglass.auditing.plan import NEED_ROWS, plan, plan_given
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.redraw import redraw
+from isinglass.auditing.redraw import Redrawn, redraw
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
 from isinglass.auditing.scene import Scene
@@ -251,17 +251,18 @@ def audit(
     trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
     redrawn, members = [], tuple[MembershipResult, ...]()
     halves: float | None = None
+
+    def hold_out(rng: np.random.Generator, **how: Any) -> Redrawn:
+        assert alike is not None
+        return redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels, **how)
+
+    def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
+        own = chance.generator(seed)  # however often records are held out, other draws stay
+        return membership(drawn, rng, lambda: hold_out(own, detect=False))
+
+    alike = perturbation or made_by
     for number in range(1, n_drawn + 1):
-        assert perturbation is not None
-        drawn = redraw(
-            subject,
-            perturbation,
-            rng,
-            scene.kept,
-            levels=scene.cast.levels,
-            with_key=scene.key is not None,
-            order_shows=scene.order_shows,
-        )
+        drawn = hold_out(rng, with_key=scene.key is not None, order_shows=scene.order_shows)
         again, _ = steps_for(drawn.scene, seed + number)
         trials.append(
             attack_all(
@@ -269,13 +270,13 @@ def audit(
             )
         )
         if number == 1:
-            members = membership(drawn.scene, drawn.held_out, rng)
+            members = tell_members(drawn)
             halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
-    if not n_drawn and given is None and (alike := perturbation or made_by) is not None:
-        drawn = redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels)
-        members = membership(drawn.scene, drawn.held_out, rng)
+    if not n_drawn and given is None and alike is not None:
+        drawn = hold_out(rng)
+        members = tell_members(drawn)
         halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
     linked, recognized = _linked(scene, trials[0])
     shuffled = scene.secret_order and len(X) == len(Z)
@@ -298,7 +299,7 @@ def audit(
     if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):
         attackers = not_comforted(attackers)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
-    notes += _notes(scene, verbatim, cells, subject.yard.varies)
+    notes += [*_notes(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
     if useless := failed_with_knowledge(results):
         notes.append(
             f"Attacks that did worse than a blind guess, though others with no more knowledge "
