@@ -21,6 +21,8 @@ Flags = NDArray[np.bool_]
 
 #: Records on either side; the area is then known to about two hundredths.
 _COMPARED = 1_000
+#: The same where several are one person's, so that more of them say little more.
+_COMPARED_PERSONS = 400
 #: Standard errors of an interval: several ways of telling are tried, and the best is shown.
 _ERRORS = 2.6
 #: The share of records, farthest from all others, that is looked at apart.
@@ -32,7 +34,7 @@ _NARROW = 0.04
 _ENOUGH = 0.75
 #: How often at most, and how many rows are released for it in all.
 _MOST_DRAWS = 40
-_MOST_ROWS = 40_000
+_MOST_ROWS = 20_000
 #: Who has what each way of telling needs.
 _HOLDERS = {"nearer_than_sample": ACQUAINTED, "linked": ACQUAINTED, "among_others": INSIDER}
 _BY_PAIRS = ("linked", "among_others")
@@ -76,6 +78,23 @@ def membership(
             told.setdefault(name, []).append(found)
             knowledge[name] = known
     return tuple(_result(name, knowledge[name], found) for name, found in told.items())
+
+
+def or_by_person(
+    by_row: Sequence[MembershipResult], again: Callable[[], Redrawn], rng: np.random.Generator
+) -> tuple[MembershipResult, ...]:
+    """The same, or what hold-outs of whole persons show, where that is surely more.
+
+    That rows of one person belong together is only supposed here, so that an interval too wide
+    to show anything says nothing; and one hold-out does where it shows no more than single rows.
+    """
+    usual = {m.name: m.area for m in by_row}
+    drawn = again()
+    found = membership(drawn, rng)
+    if any(m.area > usual.get(m.name, 0.5) + _NARROW for m in found):
+        found = membership(drawn, rng, again)
+    worse = {m.name: m for m in found if m.low > 0.5 and m.area > usual.get(m.name, 0.5)}
+    return tuple(worse.get(m.name, m) for m in by_row)
 
 
 def unclear_members(results: Sequence[MembershipResult]) -> list[str]:
@@ -137,9 +156,15 @@ def _tell(
     given[scene.cast.attacked[:n_pairs]] = True
     sample = _sample(drawn, rng)
     given |= sample
-    members = rng.permutation(len(scene.table))[:_COMPARED]
-    members = members[~given[members]]
-    others = rng.permutation(len(drawn.held_out))[:_COMPARED]
+    members = rng.permutation(np.flatnonzero(~given))
+    others = rng.permutation(len(drawn.held_out))
+    if drawn.persons is None:
+        members, others = members[:_COMPARED], others[:_COMPARED]
+    else:
+        # As many records of each: rivals that are nearly the same would take a row's likelihood.
+        mine, theirs = drawn.persons.released[members], drawn.persons.held_out[others]
+        each = max(1, _COMPARED_PERSONS // max(1, len(np.unique(mine))))
+        members, others = members[_first_of_each(mine, each)], others[_first_of_each(theirs, each)]
     if len(members) < _FEWEST or len(others) < _FEWEST:
         return
     records = np.vstack([scene.table[members], drawn.held_out[others]]).astype(np.float64)
@@ -168,6 +193,14 @@ def _tell(
         if name not in settled:
             known = facts if name in _HOLDERS else public
             yield name, known.describe(), _Told.of(values, is_member, far, persons)
+
+
+def _first_of_each(persons: Array, n: int) -> NDArray[np.intp]:
+    """Places of the first n records of every person, of so many persons as are compared."""
+    order = np.argsort(persons, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(persons[order]) != 0][: len(order)])
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    return np.sort(order[turn < n])[:_COMPARED]
 
 
 def _sample(drawn: Redrawn, rng: np.random.Generator) -> Flags:
