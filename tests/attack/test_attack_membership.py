@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from isinglass.attack.knowledge import ColumnStatistics, Knowledge
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    Knowledge,
+    PopulationSample,
+    PublicParameters,
+)
 from isinglass.attack.likelihood_ratio import loss_score, shadow_scores
 from isinglass.attack.membership import membership_scores
 from isinglass.auditing.members import area_under_curve
@@ -109,3 +114,54 @@ def test_scores_stay_finite_where_models_do_not_differ():
     trained_on[::2] = True
     for scores in shadow_scores(errors, shadows, trained_on).values():
         assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "uniform"])
+def test_the_law_of_noise_tells_members_where_distances_do_not(distribution):
+    rng = np.random.default_rng(7)
+    table, others = rng.normal(size=(80, 60)), rng.normal(size=(200, 60))
+    noise = rng.normal(size=table.shape)
+    if distribution == "uniform":
+        noise = rng.uniform(-np.sqrt(3), np.sqrt(3), size=table.shape)
+    said = PublicParameters("additive_noise", {"scale": 2.2, "distribution": distribution})
+    known = Knowledge() | ColumnStatistics.of(table) | said
+    released = table + 2.2 * table.std(axis=0) * noise
+    scores = membership_scores(released, np.vstack([table, others]), known)
+    areas = {name: area_under_curve(s[:80], s[80:])[0] for name, s in scores.items()}
+    assert areas["likelihood"] > areas["nearest"] + 0.1
+    assert areas["likelihood"] > 0.8
+
+
+def test_a_law_that_does_not_hold_tells_nothing_of_fresh_noise():
+    said = PublicParameters("additive_noise", {"scale": 1.0, "distribution": "gaussian"})
+    fresh = 2**0.5 * np.random.default_rng(5).normal(size=(300, 6))
+    scores = membership_scores(fresh, BOTH, KNOWN | said)
+    for name in ("likelihood", "among_others"):
+        assert abs(area(scores[name]) - 0.5) < 0.1, name
+
+
+def test_correlated_columns_count_in_the_density_of_a_strangers_row():
+    rng = np.random.default_rng(8)
+    mix = rng.normal(size=(4, 20))
+    table, others = (
+        rng.normal(size=(300, 4)) @ mix + 0.5 * rng.normal(size=(300, 20)) for _ in "ab"
+    )
+    released = table + table.std(axis=0) * rng.normal(size=table.shape)
+    said = PublicParameters("additive_noise", {"scale": 1.0, "distribution": "gaussian"})
+    known = Knowledge() | ColumnStatistics.of(table) | said
+    scores = membership_scores(released, np.vstack([table, others]), known)
+    areas = {name: area_under_curve(s[:300], s[300:])[0] for name, s in scores.items()}
+    assert areas["likelihood"] > areas["nearest"] + 0.1
+    assert areas["among_others"] > areas["nearest"] + 0.1
+
+
+def test_a_member_is_nearer_to_the_release_than_to_a_sample():
+    rng = np.random.default_rng(9)
+    # Sizes differ, so that a distance alone says little.
+    scale = np.exp(rng.normal(size=(700, 1)))
+    rows = scale * rng.normal(size=(700, 6))
+    table, others, sample = rows[:300], rows[300:600], rows[600:]
+    released = table + 0.5 * scale[:300] * rng.normal(size=table.shape)
+    known = Knowledge() | ColumnStatistics.of(table) | PopulationSample(sample)
+    scores = membership_scores(released, np.vstack([table, others]), known)
+    assert area(scores["nearer_than_sample"]) > area(scores["nearest"]) + 0.05

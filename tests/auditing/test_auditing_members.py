@@ -1,12 +1,16 @@
 """Membership of releases: the area, its error, and who is compared with whom."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import isinglass as ig
+from isinglass.auditing.attackers import attacker_results
 from isinglass.auditing.members import _recognized, area_under_curve, membership
 from isinglass.auditing.model_membership import recognized
 from isinglass.auditing.redraw import redraw
+from isinglass.auditing.result import MembershipResult
 from isinglass.auditing.subject import subject_of
 from isinglass.auditing.utility import default_detector
 
@@ -90,24 +94,100 @@ def test_held_out_records_are_never_in_the_release():
 
 def test_a_release_next_to_its_records_gives_every_member_away():
     drawn = drawn_from(ig.AdditiveNoise(scale=1e-6, random_state=0))
-    found = {m.name: m for m in membership(drawn.scene, drawn.held_out, np.random.default_rng(0))}
+    found = {m.name: m for m in membership(drawn, np.random.default_rng(0))}
     assert found["nearest"].area == 1.0
     assert found["nearest"].attacker == "outsider"
     assert found["nearest"].gain == 1.0
-    assert found["linked"].attacker == "acquainted"
+
+
+def test_ways_of_telling_belong_to_whoever_has_what_they_need():
+    noise = membership(drawn_from(ig.AdditiveNoise(random_state=0)), np.random.default_rng(0))
+    assert {m.name: m.attacker for m in noise} == {
+        "nearest": "outsider", "relative": "outsider", "flat": "outsider",
+        "likelihood": "outsider", "nearer_than_sample": "acquainted", "among_others": "insider",
+    }  # fmt: skip
+    turned = membership(drawn_from(ig.Rotation(random_state=0)), np.random.default_rng(0))
+    told = {m.name: m for m in turned}
+    assert "likelihood" not in told  # no noise was declared
+    assert told["linked"].attacker == "acquainted"
+    assert told["linked"].area == 1.0
 
 
 def test_strong_noise_gives_no_member_away():
     drawn = drawn_from(ig.AdditiveNoise(scale=50.0, random_state=0))
-    for result in membership(drawn.scene, drawn.held_out, np.random.default_rng(0)):
+    for result in membership(drawn, np.random.default_rng(0)):
         assert result.low < 0.5 < result.high, result.name
         assert result.gain == 0.0
 
 
-def test_known_pairs_are_not_counted_as_recognized():
+def test_known_pairs_and_the_sample_are_not_counted_as_recognized():
     drawn = drawn_from(ig.AdditiveNoise(scale=1.0, random_state=0))
-    results = membership(drawn.scene, drawn.held_out, np.random.default_rng(0))
-    known = min(60, drawn.scene.cast.most_pairs)
-    assert known > 0
+    results = membership(drawn, np.random.default_rng(0))
+    known = min(60, drawn.scene.cast.most_pairs) + len(drawn.scene.cast.sample)
+    assert known > 60
     assert {m.n_members for m in results} == {320 - known}
     assert {m.n_others for m in results} == {80}
+
+
+def small_world(n, *, persons=None, scale=20.0):
+    """A small table under noise, and how to hold some of it out."""
+    table = np.random.default_rng(12).normal(size=(n, 4))
+    subject = subject_of(
+        table, table, names=None, detector=default_detector(n, None), parameters=None, labels=None
+    )
+    veil, rng = ig.AdditiveNoise(scale=scale, random_state=0), np.random.default_rng(2)
+    return lambda: redraw(subject, veil, rng, persons=persons, detect=False)
+
+
+def test_a_small_table_is_held_out_until_the_interval_is_narrow():
+    draw = small_world(100)
+    once = membership(draw(), np.random.default_rng(0))
+    often = membership(draw(), np.random.default_rng(0), draw)
+    assert all(m.unclear and m.gain == 0.0 for m in once)
+    assert max(m.gain_high for m in once) > 0.4
+    assert all(not m.unclear and m.n_draws > 10 for m in often)
+    assert max(m.gain_high for m in often) < 0.25
+
+
+def test_the_pooled_interval_covers_chance_on_strong_noise():
+    found = [
+        m
+        for seed in range(8)
+        for m in membership(small_world(60)(), np.random.default_rng(seed), small_world(60))
+    ]
+    assert np.mean([m.low <= 0.5 <= m.high for m in found]) > 0.95
+
+
+def test_what_is_clear_at_once_is_not_drawn_again():
+    draw = small_world(100, scale=1e-6)
+    assert {m.n_draws for m in membership(draw(), np.random.default_rng(0), draw)} == {1}
+
+
+def test_the_upper_limit_of_membership_counts_against_the_release():
+    wide = MembershipResult("nearest", "", "outsider", area=0.68, low=0.44, high=0.93)
+    assert wide.gain == 0.0
+    outsider, *_ = attacker_results(
+        [], verbatim=0.0, recognition=None, linkage=None, membership=[wide]
+    )
+    assert outsider.high == pytest.approx(0.86)
+    assert outsider.unclear
+    narrow = replace(wide, area=0.5, low=0.46, high=0.54)
+    outsider, *_ = attacker_results(
+        [], verbatim=0.0, recognition=None, linkage=None, membership=[narrow]
+    )
+    assert outsider.high == pytest.approx(0.08)
+    assert not outsider.unclear
+
+
+def test_too_few_rows_to_tell_are_said_and_refused():
+    table = np.random.default_rng(1).normal(size=(12, 3))
+    policy = ig.Policy(attackers={"outsider": 0.2}, maximum_membership=0.6)
+    veil = ig.AdditiveNoise(scale=20.0, random_state=0)
+    report = ig.audit(
+        table, veil.fit_transform(table), perturbation=veil, policy=policy, attacks=["naive"],
+        random_state=0, n_trials=2,
+    )  # fmt: skip
+    assert any("too few rows to tell" in note for note in report.findings.notes)
+    told = [line.measured for line in report.findings.policy if "members" in line.demand]
+    assert "too few rows to tell" in " ".join(told)
+    assert not report.passed

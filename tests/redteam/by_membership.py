@@ -27,3 +27,19 @@ def distance_to_flat(k: Known) -> np.ndarray:
 def distance_to_release(k: Known) -> np.ndarray:
     """A member has a released row nearer than a stranger has."""
     return -cKDTree(k.Z / k.sd).query(k.values("candidates") / k.sd)[0]
+
+
+def likelier_with_it(k: Known) -> np.ndarray:
+    """Noise of known size: rows that a candidate explains better than a stranger would."""
+    said = k.facts["parameters"]
+    Y, X = (k.Z - k.mean) / k.sd, (k.values("candidates") - k.mean) / k.sd
+    size = float(said["scale"])
+    if said["distribution"] == "uniform":
+        reach = size * 3**0.5
+        held = [(np.abs(Y - x).max(axis=1) <= 1.01 * reach).sum() for x in X]
+        blind = np.log(np.minimum(1, reach / (np.abs(X) + reach))).sum(axis=1)
+        return np.log(np.array(held) + 1e-9) - blind
+    stranger = (Y**2).sum(axis=1) / (2 * (1 + size**2))
+    return np.array(
+        [np.logaddexp.reduce(stranger - ((Y - x) ** 2).sum(axis=1) / 2 / size**2) for x in X]
+    )

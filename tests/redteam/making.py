@@ -18,7 +18,13 @@ SEED = "random_state=8250193"
 
 
 def ours(
-    table: Table, method: str, *sets: str, keep: str = "", width: int = 0, split: bool = False
+    table: Table,
+    method: str,
+    *sets: str,
+    keep: str = "",
+    drop: str = "",
+    width: int = 0,
+    split: bool = False,
 ) -> Callable[[Path], Left]:
     """`isinglass release`; `split` keeps half of the records out, as strangers."""
 
@@ -30,6 +36,7 @@ def ours(
         records.to_csv(folder / "table.csv", index=False)
         out = folder / "left.parquet"
         options = [f"--set={s}" for s in (*sets, SEED)] + ([f"--keep={keep}"] if keep else [])
+        options += [f"--drop={drop}"] if drop else []
         if width:
             text = _matrix(records.shape[1], width)
             (folder / "matrix.json").write_text(text)
@@ -37,7 +44,8 @@ def ours(
         isinglass("release", folder / "table.csv", "-o", out, "--method", method, *options)
         hidden = records.drop(columns=keep.split(",") if keep else []).select_dtypes("number")
         key = folder / "left.key"
-        return Left(folder / "table.csv", out, key, tuple(hidden), others=others)
+        told = (f"--drop={drop}",) if drop else ()
+        return Left(folder / "table.csv", out, key, tuple(hidden), others=others, options=told)
 
     return make
 

@@ -116,6 +116,15 @@ METHODS = [
          mk.ours(groups, "condensation", "k=2", split=True), members.distance_to_release),
     Case("condensation-strong", "condensation, k = 50", "outsider", "membership",
          mk.ours(groups, "condensation", "k=50", split=True), members.distance_to_release),
+    Case("condensation-visits", "condensation, k = 20, of 20 visits a person", "outsider",
+         "membership", mk.ours(t.visits, "condensation", "k=20", drop="patient", split=True),
+         members.distance_to_release),
+    Case("gaussian-members", "noise of scale 2, 60 columns", "outsider", "membership",
+         mk.ours(partial(t.independent, 200, 60), "gaussian", "scale=2", split=True),
+         members.likelier_with_it),
+    Case("uniform-members", "uniform noise of scale 2, 40 columns", "outsider", "membership",
+         mk.ours(partial(t.independent, 400, 40), "uniform", "scale=2", split=True),
+         members.likelier_with_it),
 ]  # fmt: skip
 
 SETTINGS = [

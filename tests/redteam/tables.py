@@ -78,3 +78,11 @@ def small_numbers(rows: int = 1200, width: int = 8, seed: int = 0) -> pd.DataFra
     mood = rng.normal(size=(rows, 1))
     raw = np.exp(0.8 * (mood * rng.normal(size=width) + rng.normal(size=(rows, width))))
     return _named(np.minimum(np.floor(4 * raw), 40.0)).drop_duplicates(ignore_index=True)
+
+
+def visits(persons: int = 40, each: int = 20, width: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Several records a person, all alike; the persons one after another."""
+    rng = np.random.default_rng(seed)
+    own = np.repeat(rng.normal(size=(persons, width)), each, axis=0)
+    table = _named(own + 0.2 * rng.normal(size=own.shape))
+    return table.assign(patient=[f"P{i // each}" for i in range(len(table))])

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import rows_of
-from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicTable
+from isinglass.attack.fit import PairFit
+from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PopulationSample, PublicTable
 from isinglass.attack.marginals import keeps_units
+from isinglass.attack.membership_ratio import noise_fit, ratio_scores
 from isinglass.errors import AttackError
 from isinglass.threads import one_thread, spread
 
@@ -36,21 +38,42 @@ def membership_scores(
 
     `nearest`: a member has a released row close by. `relative`: closer than the rows around are
     to one another, which tells of outliers too. `flat`: rows drawn from a small group lie in the
-    flat of its members. These three need `near`. With `linked` and known pairs, `linked`: some
-    released row fits a member well by what the pairs teach.
+    flat of its members. With a sample, `nearer_than_sample`: closer than the sample is. Where
+    noise was declared, `likelihood`: some row is likelier with the record than without. These
+    need `near`. With `linked` and known pairs, `linked`: some released row fits a member well by
+    what the pairs teach. `among_others`: better than it fits the other records in question.
     """
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
-    if near and Z.shape[1] == X.shape[1]:
-        z, x = in_units(Z, X, knowledge)
-        distances, _ = nearest_rows(z, x, _NEIGHBORS)
-        found["nearest"] = -distances[:, 0]
-        found["relative"] = np.log(distances[:, -1] + 1e-12) - np.log(distances[:, 0] + 1e-12)
-        found["flat"] = _flatness(z, x)
+    alike = Z.shape[1] == X.shape[1]
+    if near and alike:
+        found |= _near(Z, X, knowledge)
+    told = noise_fit(Z, X, knowledge) if near and alike else None
+    if told is not None:
+        by_law = ratio_scores(*told)
+        found |= {name: by_law[name] for name in ("likelihood", "among_others")}
     if linked:
-        found["linked"] = _linked(Z, X, knowledge)
+        scores = ratio_scores(_linker(Z, X, knowledge))
+        found |= {name: values[: len(X)] for name, values in scores.items()}
     if not found:
         raise AttackError("membership needs a release of the table's columns, or known pairs")
+    return found
+
+
+def _near(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
+    """Ways of telling by distances to released rows."""
+    z, x = in_units(Z, X, known)
+    distances, _ = nearest_rows(z, x, _NEIGHBORS)
+    closest = np.log(distances[:, 0] + 1e-12)
+    found = {
+        "nearest": -distances[:, 0],
+        "relative": np.log(distances[:, -1] + 1e-12) - closest,
+        "flat": _flatness(z, x),
+    }
+    sample = known.find(PopulationSample)
+    if sample is not None and len(sample.records):
+        similar = in_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
+        found["nearer_than_sample"] = np.log(nearest_rows(similar, x, 1)[0][:, 0] + 1e-12) - closest
     return found
 
 
@@ -108,27 +131,37 @@ def _flatness(z: Array, x: Array) -> Array:
     _, rows = nearest_rows(some, x, max(sizes))
     best = np.full(len(x), np.inf)
     for m in sizes:
-        near = some[rows[:, :m]]
-        mean = near.mean(axis=1)
-        _, values, axes = np.linalg.svd(near - mean[:, np.newaxis], full_matrices=False)
-        axes = axes * (values > 1e-9 * values[:, :1])[:, :, np.newaxis]
-        off = x - mean
-        along = np.einsum("nkd,nd->nk", axes, off)
-        left = np.sqrt(np.maximum(np.square(off).sum(axis=1) - np.square(along).sum(axis=1), 0))
-        size = np.sqrt(np.square(off).sum(axis=1)) + 1e-12
         # Of a random direction the flat takes (m - 1) / d of the square.
         expected = np.sqrt(max(1.0 - (m - 1) / d, 1e-6))
-        best = np.minimum(best, np.log(left / size / expected + 1e-9))
+        step = max(1, _BLOCK // (m * d))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            left = _off_flat(some[rows[part, :m]], x[part])
+            best[part] = np.minimum(best[part], np.log(left / expected + 1e-9))
     return -best
 
 
-def _linked(Z: Array, X: Array, known: Knowledge) -> Array:
-    """How well the best released row fits each record, by what known pairs teach."""
-    from isinglass.attack.fit import blocks
+def _off_flat(near: Array, x: Array) -> Array:
+    """Distance of each record from the flat of some rows, over that from their mean."""
+    along, off = near[:, 1:] - near[:, :1], x - near[:, 0]
+    products = along @ along.transpose(0, 2, 1)
+    # Rows that are equal span nothing; the ridge keeps their products solvable.
+    m = products.shape[1]
+    ridge = 1e-12 * np.trace(products, axis1=1, axis2=2) + 1e-300
+    products[:, np.arange(m), np.arange(m)] += ridge[:, np.newaxis]
+    share = np.linalg.solve(products, along @ off[:, :, np.newaxis])
+    left = off - (share.transpose(0, 2, 1) @ along)[:, 0]
+    away = np.square(x - near.mean(axis=1)).sum(axis=1)
+    return np.asarray(np.sqrt(np.square(left).sum(axis=1)) / (np.sqrt(away) + 1e-12))
+
+
+def _linker(Z: Array, X: Array, known: Knowledge) -> PairFit:
+    """How well records fit released rows, by what known pairs teach.
+
+    Records of a sample, where there is one, show beside those in question what records are like.
+    """
     from isinglass.attack.linker import make_linker
 
-    linker = make_linker(Z, known | PublicTable(X, complete=False), 0)
-    best = np.full(len(X), -np.inf)
-    for _, fits in blocks(linker.fit()):
-        best = np.maximum(best, fits.max(axis=0))
-    return np.where(np.isfinite(best), best, -1e300)
+    sample = known.find(PopulationSample)
+    public = X if sample is None else np.vstack([X, sample.records])
+    return make_linker(Z, known | PublicTable(public, complete=False), 0).fit()

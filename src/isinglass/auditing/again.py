@@ -25,6 +25,8 @@ NAMED = {
     "table_kept": "the same columns of the table's own rows",
     "other_releases": "the further releases of the same rows",
     "other_parameters": "what is public about each of them",
+    "persons": "whose record each row is",
+    "perhaps_persons": "a column that may say whose record each row is",
     "policy": "the demands",
 }
 _NUMBERS = (

@@ -125,7 +125,7 @@ def _result(
     together, r2 = _column_by_column(done)
     if together > values[0] + _CLEARLY:  # no interval is known for it but that of its parts
         values = (together, max(values[1], together - _CLEARLY), max(values[2], together))
-    high = max([values[2], shown, *(r.gain_high for r in done)])
+    high = max([values[2], shown, *(r.gain_high for r in done), *(m.gain_high for m in told)])
     areas = [m.area for m in told]
     if part and done:
         areas.append((1.0 + max(values[0], shown, 0.0)) / 2)
@@ -139,6 +139,7 @@ def _result(
         r2=r2,
         linked=_linked(done, links),
         membership=max(areas, default=None),
+        unclear=any(m.unclear and m.gain_high >= high for m in told),
         strongest=None if best is None else best.name,
         knowledge=None if best is None else best.knowledge,
     )

@@ -27,6 +27,7 @@ from isinglass.auditing.made_from import (
     table_columns,
 )
 from isinglass.auditing.origin import origin_line, secret_line, undone_by_seed
+from isinglass.auditing.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.release_file import Beside, kept_names, load_release, open_release
 from isinglass.auditing.report import Report
@@ -55,6 +56,7 @@ def audit_files(
     missing: str = "error",
     id_column: str | None = None,
     label: str | None = None,
+    person: str | None = None,
     perturbation: Perturbation | None = None,
     key: KeyFacts | None = None,
     other_releases: Sequence[str | Path] = (),
@@ -86,6 +88,9 @@ def audit_files(
         A column of both files that tells which rows belong together.
     label : str, optional
         A column of the table with 1 for anomalies, else 0.
+    person : str, optional
+        A column of the table that says whose record a row is, and was not released. Without it a
+        column that repeats as an identifier of persons does is tried.
     perturbation : Perturbation, optional
         Draws keys anew in the trials; a fitted one is also the key that may be stolen. Left out,
         and with `n_trials` above 1, a release of ours is made again from what it says of itself.
@@ -108,6 +113,9 @@ def audit_files(
             f"the key is of the method {perturbation.method}, and {released.name} was made by "
             f"{facts.method}"
         )
+    original = opened
+    if person is not None:
+        drop = [*drop, *([] if person in (*drop, id_column) else [person])]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     notes: list[str] = []
     if facts is None:
@@ -206,6 +214,14 @@ def audit_files(
     elif perturbation is not None and perturbation.draws_noise and not complete:
         # Its noise goes by row number, and some rows are gone: only new keys can be tried.
         perturbation = clone(perturbation)
+    whose, perhaps = None, None
+    perturbed = (*columns.numeric, *columns.one_hot)
+    if person is not None:
+        refuse_perturbed(person, perturbed, original.schema.names)
+        whose = person_column(original, person, mine)
+    elif perturbation is not None or stated is not None:  # else no release is made alike
+        unperturbed = [n for n in original.schema.names if n not in {*perturbed, label}]
+        perhaps = guess_persons(original, unperturbed, mine)
     report = audit(
         mine.X,
         theirs.X,
@@ -232,6 +248,8 @@ def audit_files(
         order_known=ordered,
         order_shows=matched.order_shows,
         id_released=id_column is not None,
+        persons=None if whose is None else whose.codes,
+        perhaps_persons=perhaps,
         policy=policy,
         settings={"table": _file(table), "release": Path(release).name, **(settings or {})},
         random_state=random_state,

@@ -97,6 +97,10 @@ def measure(
     rng = chance.generator(seed)
     subject = _subject(table, candidate, n_outliers, labels)
     drawn = redraw(subject, perturbation, rng, enough=ENOUGH_TO_COMPARE, most_pairs=most_pairs)
+
+    def again() -> Redrawn:
+        return redraw(subject, perturbation, rng, most_pairs=most_pairs, detect=False)
+
     planned, _ = plan(drawn.scene, attacks, seed)
     got: list[_Got] = []
     for step in effort.steps(planned):
@@ -105,8 +109,8 @@ def measure(
             break
     if not (effort.stop and got and max(g.gain for g in got) >= LOST):
         got += [
-            _Got("membership", "membership", m.attacker, m.gain, m.gain, _telling(m.high, m.low))
-            for m in membership(drawn.scene, drawn.held_out, rng)
+            _Got("membership", "membership", m.attacker, m.gain, m.gain, m.gain_high)
+            for m in membership(drawn, rng, None if effort.stop else again)
         ]
     detection = drawn.detection
     assert detection is not None  # candidates keep their rows
@@ -161,11 +165,6 @@ def _best(name: str, got: list[_Got]) -> AttackerGain:
     best = max(done, key=lambda g: g.gain)
     # The highest upper limit may belong to another attack.
     return AttackerGain(name, best.gain, best.low, max(g.high for g in done), best.attack)
-
-
-def _telling(high: float, low: float) -> float:
-    """The upper limit of a membership's gain, which is nothing where chance would do as well."""
-    return max(0.0, 2.0 * high - 1.0) if low > 0.5 else 0.0
 
 
 def _subject(

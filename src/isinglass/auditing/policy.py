@@ -249,13 +249,15 @@ class Policy:
                 yield PolicyLine(demand, why, met=False)
             else:
                 told = f"{found.high:.3f} at the upper limit"
+                told += "; too few rows to tell members from others" if found.unclear else ""
                 yield PolicyLine(demand, told, found.high <= limit)
 
     def _risk_lines(self, findings: Findings) -> Iterator[PolicyLine]:
         """Risks in the words of data protection, each at the limit that speaks against it."""
         who = _article(self.risk_attacker)
         chances = [link.reidentification_high for link in findings.links_of(self.risk_attacker)]
-        told = [m.high for m in findings.membership if holds(self.risk_attacker, m.attacker)]
+        told = [m for m in findings.membership if holds(self.risk_attacker, m.attacker)]
+        widest = max(told, key=lambda m: m.high, default=None)
         risks = findings.risks(self.risk_attacker)
         for limit, demand, value in (
             (
@@ -272,11 +274,13 @@ class Policy:
             (
                 self.maximum_membership,
                 f"{who} tells members from others with an area under the curve of at most",
-                max(told, default=None),
+                None if widest is None else widest.high,
             ),
         ):
             if limit is not None:
                 said = "not measured" if value is None else f"{value:.3f}"
+                if limit is self.maximum_membership and widest is not None and widest.unclear:
+                    said += " at the upper limit; too few rows to tell"
                 yield PolicyLine(f"{demand} {limit:g}", said, value is not None and value <= limit)
 
     def _part_lines(self, findings: Findings) -> Iterator[PolicyLine]:

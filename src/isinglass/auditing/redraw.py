@@ -26,12 +26,21 @@ _MOST_REFITTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class Persons:
+    """Whose records are in a release, and whose were held out."""
+
+    released: Array = field(repr=False)
+    held_out: Array = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Redrawn:
     """A release that might have been."""
 
     scene: Scene
     held_out: Array = field(repr=False)
     detection: Detection | None
+    persons: Persons | None = None  # where all records of a person were held out together
 
 
 def redraw(
@@ -45,15 +54,20 @@ def redraw(
     levels: tuple[int, ...] | None = None,
     with_key: bool = False,
     order_shows: bool = True,
+    persons: Array | None = None,
+    detect: bool = True,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
 
-    Other releases of the rows were made under their own keys and cannot be drawn again.
+    With `persons`, which says whose record each row is, all records of one person in five. Other
+    releases of the rows were made under their own keys and cannot be drawn again. Without
+    `detect` nobody looks for outliers, and none is attacked apart.
     """
-    order = rng.permutation(len(subject.table))
-    if perturbation.needs_table:
-        order = order[:_MOST_REFITTED]
-    n_held = max(1, round(HELD_OUT * len(order)))
+    order, n_held = _order(len(subject.table), persons, rng)
+    if perturbation.needs_table and len(order) > _MOST_REFITTED:
+        held, rest = order[:n_held], order[n_held:]
+        n_held = max(1, n_held * _MOST_REFITTED // len(order))
+        order = np.concatenate([held[:n_held], rest[: _MOST_REFITTED - n_held]])
     held, rows = order[:n_held], np.sort(order[n_held:])
     table = subject.table[rows]
     fresh = clone(perturbation).set_params(random_state=int(rng.integers(2**31)))
@@ -63,8 +77,11 @@ def redraw(
     correspond = perturbation.keeps_rows
     part = replace(subject, table=table)  # bounds are learned from what is released alone
     labels = None if subject.labels is None else subject.labels[rows]
-    truth = Truth(part.scaled(table), subject.detector, rng, labels)
-    detection = truth.compare(part.scaled_release(released)) if correspond else None
+    detection, outliers = None, np.array([], dtype=np.intp)
+    if detect:
+        truth = Truth(part.scaled(table), subject.detector, rng, labels)
+        detection = truth.compare(part.scaled_release(released)) if correspond else None
+        outliers = truth.strongest
     beside = None if kept is None else KeptColumns(kept.values[rows], kept.categorical)
     scene = Scene(
         table,
@@ -72,7 +89,7 @@ def redraw(
         cast_rows(
             len(table),
             table.shape[1],
-            truth.strongest,
+            outliers,
             rng,
             enough=enough,
             most_pairs=most_pairs,
@@ -86,4 +103,18 @@ def redraw(
         rows_correspond=correspond,
         order_shows=order_shows,
     )
-    return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection)
+    whose = None if persons is None else Persons(persons[rows], persons[held])
+    return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection, whose)
+
+
+def _order(n_rows: int, persons: Array | None, rng: np.random.Generator) -> tuple[Array, int]:
+    """Rows in a random order, and how many of the first are to be held out."""
+    if persons is None:
+        return rng.permutation(n_rows), max(1, round(HELD_OUT * n_rows))
+    everybody, whose = np.unique(persons, return_inverse=True)
+    n_held = min(max(1, round(HELD_OUT * len(everybody))), len(everybody) - 1)
+    turn = rng.permutation(len(everybody))
+    mixed = rng.permutation(n_rows)
+    # Within those held out, and within the others, rows stand in no order.
+    first = turn[whose[mixed]] < n_held
+    return np.concatenate([mixed[first], mixed[~first]]), int(first.sum())

@@ -15,6 +15,8 @@ NOT_MEASURED = "not measured"
 MODEL = "model"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
 MUCH, SOME = 0.5, 0.1
+#: An area under the curve whose interval is wider says nothing yet.
+UNCLEAR = 0.1
 
 
 def holds(attacker: str, other: str) -> bool:
@@ -194,6 +196,7 @@ class AttackerResult:
     r2: float | None = None  # share of variance explained, mean over columns
     linked: float | None = None  # share of records picked out rightly
     membership: float | None = None  # area under the curve of telling members from others
+    unclear: bool = False  # `high` is that of telling members, for which there are too few rows
     strongest: str | None = None  # the attack behind `gain`
     knowledge: str | None = None
 
@@ -214,6 +217,8 @@ class MembershipResult:
     recognized_01pct: float | None = None
     n_members: int = 0
     n_others: int = 0
+    n_draws: int = 1  # hold-outs over which figures are means
+    by_person: bool = False  # all records of a person were held out together
     #: Intervals of the three shares above, for models.
     outliers_range: tuple[float, float] | None = None
     recognized_1pct_range: tuple[float, float] | None = None
@@ -223,6 +228,16 @@ class MembershipResult:
     def gain(self) -> float:
         """How far telling is above chance, where it is surely above: 0 to 1."""
         return max(0.0, 2.0 * self.area - 1.0) if self.low > 0.5 else 0.0
+
+    @property
+    def gain_high(self) -> float:
+        """How far telling may be above chance, at the upper limit: 0 to 1."""
+        return min(1.0, max(0.0, 2.0 * self.high - 1.0))
+
+    @property
+    def unclear(self) -> bool:
+        """Whether there are too few records to tell if members are recognized at all."""
+        return self.high - self.low > UNCLEAR and self.low < (1 + SOME) / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,11 @@ from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.link import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.linker import KeepingLinkage
-from isinglass.auditing.members import membership
+from isinglass.auditing.members import membership, or_by_person, unclear_members
+from isinglass.auditing.persons import PersonColumn, person_codes
 from isinglass.auditing.plan import NEED_ROWS, plan, plan_given
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.redraw import redraw
+from isinglass.auditing.redraw import Redrawn, redraw
 from isinglass.auditing.report import Report
 from isinglass.auditing.result import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
 from isinglass.auditing.scene import Scene
@@ -67,6 +68,8 @@ Array = NDArray[Any]
 
 #: Keys that are drawn anew beside the release at hand, where the perturbation is known.
 REDRAWN = 3
+#: Rows of a table whose records are held out in one way only.
+_LARGE = 20_000
 
 
 def audit(
@@ -93,6 +96,8 @@ def audit(
     order_known: bool = True,
     order_shows: bool = True,
     id_released: bool = False,
+    persons: ArrayLike | None = None,
+    perhaps_persons: PersonColumn | None = None,
     policy: Policy | None = None,
     settings: dict[str, Any] | None = None,
     random_state: int | None = None,
@@ -155,6 +160,11 @@ def audit(
     id_released : bool
         True where the release carries a column that identifies every record: whoever knows it
         from elsewhere needs no attack.
+    persons : array, optional
+        Whose record each row of the table is, where people have several. All records of a person
+        are then held out together, for membership and for the control.
+    perhaps_persons : PersonColumn, optional
+        A column that may say so. Records are held out both ways, and the worse membership counts.
     policy : Policy, optional
         Demands the report then answers line by line.
     random_state : int, optional
@@ -172,6 +182,7 @@ def audit(
         parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
     if not order_known:
         rows_correspond = False
+    whose = None if persons is None else person_codes(persons, len(X))
     notes: list[str] = []
     checked = parameters is not None and perturbation is None and rows_correspond is not False
     false = contradiction(parameters, X, Z) if checked and parameters is not None else None
@@ -251,17 +262,27 @@ def audit(
     trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
     redrawn, members = [], tuple[MembershipResult, ...]()
     halves: float | None = None
+
+    perhaps = perhaps_persons if whose is None else None
+    if perhaps is not None and len(X) > _LARGE:
+        # One hold-out must do; that of whole persons is hardly ever the kinder one.
+        whose, perhaps = perhaps.codes, None
+
+    def hold_out(rng: np.random.Generator, whose: Array | None, **how: Any) -> Redrawn:
+        assert alike is not None
+        levels = scene.cast.levels
+        return redraw(subject, alike, rng, scene.kept, levels=levels, persons=whose, **how)
+
+    def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
+        own = chance.generator(seed)  # however often records are held out, other draws stay
+        by_row = membership(drawn, rng, lambda: hold_out(own, whose, detect=False))
+        if perhaps is None or not by_row:
+            return by_row
+        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, detect=False), own)
+
+    alike = perturbation or made_by
     for number in range(1, n_drawn + 1):
-        assert perturbation is not None
-        drawn = redraw(
-            subject,
-            perturbation,
-            rng,
-            scene.kept,
-            levels=scene.cast.levels,
-            with_key=scene.key is not None,
-            order_shows=scene.order_shows,
-        )
+        drawn = hold_out(rng, whose, with_key=scene.key is not None, order_shows=scene.order_shows)
         again, _ = steps_for(drawn.scene, seed + number)
         trials.append(
             attack_all(
@@ -269,13 +290,13 @@ def audit(
             )
         )
         if number == 1:
-            members = membership(drawn.scene, drawn.held_out, rng)
+            members = tell_members(drawn)
             halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
         if drawn.detection is not None:
             redrawn.append(drawn.detection)
-    if not n_drawn and given is None and (alike := perturbation or made_by) is not None:
-        drawn = redraw(subject, alike, rng, scene.kept, levels=scene.cast.levels)
-        members = membership(drawn.scene, drawn.held_out, rng)
+    if not n_drawn and given is None and alike is not None:
+        drawn = hold_out(rng, whose)
+        members = tell_members(drawn)
         halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
     linked, recognized = _linked(scene, trials[0])
     shuffled = scene.secret_order and len(X) == len(Z)
@@ -298,7 +319,12 @@ def audit(
     if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):
         attackers = not_comforted(attackers)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
-    notes += _notes(scene, verbatim, cells, subject.yard.varies)
+    notes += [*_notes(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
+    if perhaps_persons is not None and any(m.by_person for m in members):
+        notes.append(
+            f"Rows of the same {perhaps_persons.name} were held out together: whether somebody "
+            "has a record in the table was measured so."
+        )
     if useless := failed_with_knowledge(results):
         notes.append(
             f"Attacks that did worse than a blind guess, though others with no more knowledge "
@@ -324,7 +350,9 @@ def audit(
         singled=None if rows_correspond is False else singled_out(X, Z, chance.generator(seed)),
         halves=halves,
         notes=tuple(notes),
-        assumptions=assumptions_of(scene, 1 + n_drawn, most_pairs),
+        assumptions=assumptions_of(
+            scene, 1 + n_drawn, most_pairs, by_person=whose is not None and alike is not None
+        ),
         settings={
             "version": isinglass.__version__,
             "date": date.today().isoformat(),

@@ -200,7 +200,9 @@ def _same_values(table: Array, released: Array) -> list[int | None]:
     return found
 
 
-def assumptions_of(scene: Scene, n_trials: int, most_pairs: int | None) -> tuple[str, ...]:
+def assumptions_of(
+    scene: Scene, n_trials: int, most_pairs: int | None, *, by_person: bool = False
+) -> tuple[str, ...]:
     """What the attackers were given, in sentences."""
     said = [
         "Every attacker knows the method and all of its public parameters."
@@ -226,9 +228,14 @@ def assumptions_of(scene: Scene, n_trials: int, most_pairs: int | None) -> tuple
             "Whether row i of the release is record i was not said: guesses that need no row "
             "numbers were scored by row and by nearest record, and the better one counts."
         )
+    if by_person:
+        said.append(
+            "Whoever asked for this audit said whose record each row is: all records of a person "
+            "were held out together."
+        )
     if n_trials > 1:
         said.append(
             f"The intervals cover {n_trials - 1} further release{'s' * (n_trials > 2)} under keys "
-            "drawn anew, each with one record in five held out."
+            f"drawn anew, each with one {'person' if by_person else 'record'} in five held out."
         )
     return tuple(said)

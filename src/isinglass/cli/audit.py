@@ -41,6 +41,9 @@ def audit(
     label: str | None = typer.Option(
         None, "--label", metavar="COL", help="A column of the table, 1 for known anomalies, else 0."
     ),
+    person: str | None = typer.Option(
+        None, "--person", metavar="COL", help="A column of the table: whose record a row is."
+    ),
     drop: list[str] = typer.Option(
         [], "--drop", metavar="COL[,COL]", help="Columns of the table that were not released."
     ),
@@ -131,7 +134,7 @@ def audit(
         refuse_release_options(
             {"--key": key, "--passphrase-file": passphrase_file, "--id": id_column,
              "--also": also or None, "--trials": trials, "--n-outliers": n_outliers,
-             "--pairs": pairs}
+             "--pairs": pairs, "--person": person}
         )  # fmt: skip
         audit_model(
             table,
@@ -164,6 +167,7 @@ def audit(
             missing=missing,
             id_column=id_column,
             label=label,
+            person=person,
             perturbation=perturbation,
             key=facts,
             other_releases=also,

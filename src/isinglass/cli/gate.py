@@ -35,15 +35,24 @@ class Gate:
     the release is refused; where anything else fails, there is none.
     """
 
-    def __init__(self, policy: str | None, report: Path | None, also: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        policy: str | None,
+        report: Path | None,
+        also: Sequence[Path],
+        person: str | None = None,
+    ) -> None:
         from isinglass.errors import ReleaseError
 
         if also and policy is None and report is None:
             raise ReleaseError("--also is for the audit; give --policy or --report with it")
+        if person is not None and policy is None and report is None:
+            raise ReleaseError("--person is for the audit; give --policy or --report with it")
         self.wanted = policy is not None or report is not None
         self.policy = None if policy is None else policy_for(policy)
         self.target = report
         self.also = also
+        self.person = person
         self.report: Report | None = None
         self._draft = contextlib.ExitStack()  # the report, until it gets its name
         if report is not None:
@@ -69,6 +78,7 @@ class Gate:
             table,
             draft.path,
             missing=missing,
+            person=self.person,
             perturbation=draft.perturbation,
             key=key,
             other_releases=self.also,

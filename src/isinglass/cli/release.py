@@ -80,6 +80,12 @@ def release(
         metavar="FILE",
         help="An earlier release of these rows, for the audit; repeatable.",
     ),
+    person: str | None = typer.Option(
+        None,
+        "--person",
+        metavar="COL",
+        help="For the audit: a column that says whose record a row is; it does not leave.",
+    ),
     force: bool = typer.Option(False, "--force", help="Replace an existing release or key."),
     encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
     delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
@@ -115,8 +121,11 @@ def release(
 
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
         perturbation = perturbation_for(method, settings, extra)
-    gate = Gate(policy, report, also)
+    gate = Gate(policy, report, also, person)
     names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
+    dropped = split_names(drop, names)
+    if person is not None and person not in dropped:
+        dropped = [*dropped, person]
     with gate, show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line
 
@@ -134,7 +143,7 @@ def release(
             use_key=use_key,
             passphrase=passphrase(lock, passphrase_file, new=use_key is None),
             keep=split_names(keep, names),
-            drop=split_names(drop, names),
+            drop=dropped,
             one_hot=split_names(one_hot, names),
             bounds=None if bounds is None else read_bounds(bounds),
             clip=clip,
