@@ -73,8 +73,8 @@ def groupings(kept: Array, is_category: NDArray[np.bool_]) -> list[Codes]:
     codes = [_codes(kept[:, j], bool(is_category[j])) for j in order[:_MOST_GROUPINGS]]
     found = list(codes)
     if len(codes) > 2:
-        found.append(_together(codes))
-    found += [_together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
+        found.append(together(codes))
+    found += [together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
     return found
 
 
@@ -85,7 +85,8 @@ def _codes(column: Array, is_category: bool) -> Codes:
     return np.asarray(codes.ravel(), dtype=np.intp)
 
 
-def _together(parts: list[Codes]) -> Codes:
+def together(parts: list[Codes]) -> Codes:
+    """Groups of rows that are in the same group of each of several groupings."""
     return np.asarray(
         np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel(), dtype=np.intp
     )

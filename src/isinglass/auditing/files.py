@@ -224,6 +224,7 @@ def audit_files(
         else KeptColumns(
             np.column_stack([k.released for k in kept.values()]),
             np.array([k.is_category for k in kept.values()]),
+            tuple(k.meaning for k in kept.values()),
         ),
         table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
         other_releases=(*others, *beyond),

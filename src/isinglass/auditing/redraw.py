@@ -65,7 +65,7 @@ def redraw(
     labels = None if subject.labels is None else subject.labels[rows]
     truth = Truth(part.scaled(table), subject.detector, rng, labels)
     detection = truth.compare(part.scaled_release(released)) if correspond else None
-    beside = None if kept is None else KeptColumns(kept.values[rows], kept.categorical)
+    beside = None if kept is None else kept.take(rows)
     scene = Scene(
         table,
         released,
