@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ _ROUNDS = (
 )  # fmt: skip
 #: Decimals, and digits in all, that are read as a whole number.
 _MOST_DECIMALS, _LARGEST_WHOLE = 6, 2.0**53
+#: This share of texts must hold a number for them to be read as numbers.
+_MOSTLY = 0.9
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 _BETWEEN_WORDS = re.compile(r"[;,|\[\]\"'\s/+&]+")
 
@@ -85,16 +88,12 @@ def recipes(values: Array, meaning: str | Array | None, *, is_category: bool) ->
     `meaning` are the texts that codes stand for, or the unit of a number that counts time since
     1970. Codes that stand for nothing known have no parts but the whole.
     """
-    yield Recipe(WHOLE, lambda some: values[some])
+    yield Recipe(WHOLE, partial(_taken, values))
     if isinstance(meaning, np.ndarray):
         places = np.rint(values).astype(np.intp)
-        right = (places >= 0) & (places < len(meaning))
-        yield from _of_texts(
-            [
-                str(meaning[p])[:_LONGEST_TEXT] if r else ""
-                for p, r in zip(places, right, strict=True)
-            ]
-        )
+        known = range(len(meaning))
+        texts = [str(meaning[place])[:_LONGEST_TEXT] if place in known else "" for place in places]
+        yield from _of_texts(texts)
     elif not is_category:
         yield from _of_numbers(values, meaning if meaning in UNITS else None)
 
@@ -102,7 +101,7 @@ def recipes(values: Array, meaning: str | Array | None, *, is_category: bool) ->
 def _of_numbers(values: Array, unit: str | None) -> Iterator[Recipe]:
     for seconds in seconds_of_numbers(values, unit):
         for name, part in calendar_parts(seconds):
-            yield Recipe(name, lambda some, part=part: part[some])
+            yield Recipe(name, partial(_taken, part))
     whole = _as_whole(values)
     if whole is None:
         return
@@ -117,74 +116,92 @@ def _digits(whole: Array, what: str) -> Iterator[Recipe]:
     """Leading digits, digits in the middle, and remainders of whole numbers."""
     largest = int(np.abs(whole).max())
     for power in range(1, len(str(largest))):
-        size = 10**power
-        yield Recipe(f"{what} by {size:,}", lambda some, size=size: whole[some] // size)
+        yield Recipe(f"{what} by {10**power:,}", partial(_quotient, whole, 10**power, None))
     for size in _ROUNDS:
         if size <= largest:
-            yield Recipe(
-                f"remainder of {what} by {size}", lambda some, size=size: whole[some] % size
-            )
+            yield Recipe(f"remainder of {what} by {size}", partial(_quotient, whole, 1, size))
     for size in (24, 60, 1440, 3600):
         # The hour of minutes, the day of hours, and so on.
-        for round_ in (7, 12, 24, 60):
-            if size * round_ <= largest:
-                yield Recipe(
-                    f"remainder of {what} by {size} by {round_}",
-                    lambda some, size=size, round_=round_: whole[some] // size % round_,
-                )
+        for rounds in (7, 12, 24, 60):
+            if size * rounds <= largest:
+                name = f"remainder of {what} by {size} by {rounds}"
+                yield Recipe(name, partial(_quotient, whole, size, rounds))
     for power in range(1, len(str(largest)) - 1):
         for size in (10, 100):
-            yield Recipe(
-                f"digits of {what}",
-                lambda some, power=power, size=size: whole[some] // 10**power % size,
-            )
+            yield Recipe(f"digits of {what}", partial(_quotient, whole, 10**power, size))
+
+
+def _taken(part: Array, some: Array) -> Array:
+    return np.asarray(part[some])
+
+
+def _quotient(whole: Array, size: int, rounds: int | None, some: Array) -> Array:
+    found = whole[some] // size
+    return np.asarray(found if rounds is None else found % rounds)
 
 
 def _as_whole(values: Array) -> Array | None:
-    """Numbers without their decimal point; None where they have too many digits."""
+    """Numbers without their decimal point; None where they have too many digits.
+
+    A few may be no such number, as the mean that stands for a missing one: they are rounded.
+    """
+    most_others = max(2, len(values) // 100)
     for decimals in range(_MOST_DECIMALS + 1):
         scaled = values * 10.0**decimals
         if np.abs(scaled).max() >= _LARGEST_WHOLE:
             return None
-        if (np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1.0)).all():
+        others = np.abs(scaled - np.rint(scaled)) > 1e-9 * np.maximum(np.abs(scaled), 1.0)
+        if others.sum() <= min(most_others, len(values) // 2):
             return np.rint(scaled).astype(np.int64)
     return None
 
 
 def _of_texts(texts: list[str]) -> Iterator[Recipe]:
-    yield Recipe("text without case", lambda some: [texts[i].strip().casefold() for i in some])
+    yield Recipe("text without case", partial(_items, [t.strip().casefold() for t in texts]))
     seconds = seconds_of_texts(texts)
     if seconds is not None:
         for name, part in calendar_parts(seconds):
-            yield Recipe(name, lambda some, part=part: part[some])
+            yield Recipe(name, partial(_taken, part))
     pieces = [_PIECES.findall(text) for text in texts]
     most = max(map(len, pieces))
     if most > 1:
-        for at in [*range(min(most, _MOST_PIECES)), -1, -2]:
-            yield Recipe(
-                f"piece {at + 1}" if at >= 0 else ("last piece", "last piece but one")[-at - 1],
-                lambda some, at=at: [_item(pieces[i], at) for i in some],
-            )
+        for at in range(min(most, _MOST_PIECES)):
+            yield Recipe(f"piece {at + 1}", partial(_pieces, pieces, at))
+        yield Recipe("last piece", partial(_pieces, pieces, -1))
+        yield Recipe("last piece but one", partial(_pieces, pieces, -2))
     yield from _words(texts)
     longest = max(map(len, texts))
     for n in range(1, min(longest, _MOST_CHARACTERS + 1)):
         s = "s" * (n > 1)
-        yield Recipe(f"first {n} character{s}", lambda some, n=n: [texts[i][:n] for i in some])
-        yield Recipe(f"last {n} character{s}", lambda some, n=n: [texts[i][-n:] for i in some])
+        yield Recipe(f"first {n} character{s}", partial(_cut, texts, slice(n)))
+        yield Recipe(f"last {n} character{s}", partial(_cut, texts, slice(-n, None)))
     for at in range(1, min(longest, _MOST_CHARACTERS)):
-        yield Recipe(
-            f"character {at + 1}", lambda some, at=at: [texts[i][at : at + 1] for i in some]
-        )
-    yield Recipe("length", lambda some: [len(texts[i]) for i in some])
-    yield Recipe("number of pieces", lambda some: [len(pieces[i]) for i in some])
+        yield Recipe(f"character {at + 1}", partial(_cut, texts, slice(at, at + 1)))
+    yield Recipe("length", partial(_items, [len(text) for text in texts]))
+    yield Recipe("number of pieces", partial(_items, [len(some) for some in pieces]))
     for at in range(min(most, 2)):
-        numbers = [_item(p, at) for p in pieces]
-        if all(number.isdecimal() and len(number) < 16 for number in numbers):
-            for recipe in _of_numbers(np.array(numbers, dtype=np.float64), None):
+        numbers = [_piece(some, at) for some in pieces]
+        written = [number for number in numbers if number.isdecimal()]
+        if len(written) >= _MOSTLY * len(numbers):
+            missing = written[0]
+            read = [float(number if number.isdecimal() else missing) for number in numbers]
+            for recipe in _of_numbers(np.minimum(read, _LARGEST_WHOLE), None):
                 yield Recipe(f"{recipe.name} of piece {at + 1}", recipe.read)
 
 
-def _item(pieces: list[str], at: int) -> str:
+def _items(items: Sequence[Any], some: Array) -> list[Any]:
+    return [items[i] for i in some]
+
+
+def _cut(texts: list[str], where: slice, some: Array) -> list[str]:
+    return [texts[i][where] for i in some]
+
+
+def _pieces(pieces: list[list[str]], at: int, some: Array) -> list[str]:
+    return [_piece(pieces[i], at) for i in some]
+
+
+def _piece(pieces: list[str], at: int) -> str:
     return pieces[at] if -len(pieces) <= at < len(pieces) else ""
 
 
@@ -196,7 +213,9 @@ def _words(texts: list[str]) -> Iterator[Recipe]:
     count = Counter(word for some in words for word in some)
     for word, n in count.most_common(_MOST_WORDS):
         if _LEAST_WORDS <= n < len(words):
-            yield Recipe(
-                "single words", lambda some, word=word: [word in words[i] for i in some], word=True
-            )
-    yield Recipe("number of words", lambda some: [len(words[i]) for i in some])
+            yield Recipe("single words", partial(_has, words, word), word=True)
+    yield Recipe("number of words", partial(_items, [len(some) for some in words]))
+
+
+def _has(words: list[set[str]], word: str, some: Array) -> list[bool]:
+    return [word in words[i] for i in some]

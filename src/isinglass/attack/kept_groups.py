@@ -87,6 +87,12 @@ def _codes(column: Array, is_category: bool) -> Codes:
 
 def together(parts: list[Codes]) -> Codes:
     """Groups of rows that are in the same group of each of several groupings."""
-    return np.asarray(
-        np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel(), dtype=np.intp
-    )
+    found = parts[0]
+    for groups in parts[1:]:
+        found = found * (int(groups.max()) + 1) + groups
+        n_most = int(found.max()) + 1
+        if n_most > 4 * len(found):
+            found = np.unique(found, return_inverse=True)[1].ravel()
+        else:  # without sorting
+            found = (np.cumsum(np.bincount(found, minlength=n_most) > 0) - 1)[found]
+    return np.asarray(found, dtype=np.intp)

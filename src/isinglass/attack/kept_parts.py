@@ -30,8 +30,10 @@ def with_parts(
     columns of variance 1, the records are those of the table: whoever knows what the columns mean
     tries the right part first, and the audit asks the table which one that is.
     """
+    # As attacks do with values that are not known.
+    own, known = (np.where(np.isfinite(v), v, -1.0) for v in (own, kept.values))
     rows = np.unique(np.linspace(0, len(records) - 1, _MOST_COMPARED).astype(np.intp))
-    found, candidates = _candidates(kept, own, rows)
+    found, candidates = _candidates(kept, known, own, rows)
     if not found:
         return replace(kept, parts=())
     values = np.asarray(records[rows], dtype=np.float64)
@@ -45,12 +47,12 @@ def with_parts(
             if recipe.word:
                 words.setdefault(j, []).append(i)
         blocks = [[i] for i in chosen] + [block for block in words.values() if len(block) > 1]
-        groups = [[candidates[i] for i in block] for block in blocks]
+        block_groups = [[candidates[i] for i in block] for block in blocks]
         size = len(records) / len(rows)
         sides = Exposure(size, noise), Exposure(size * _SAMPLED)
         needed: list[int] = []
         for side, seen in enumerate(sides):
-            model = best_model(groups, values, seen)
+            model = best_model(block_groups, values, seen)
             for number, share, effect in zip(
                 model.blocks, model.shares, model.effects, strict=True
             ):
@@ -69,13 +71,13 @@ def with_parts(
 
 
 def _candidates(
-    kept: KeptColumns, own: Array, rows: Array
+    kept: KeptColumns, values: Array, own: Array, rows: Array
 ) -> tuple[list[tuple[int, Recipe, Array]], list[Codes]]:
     """All parts of all columns, with the columns' values, and the groups of some rows."""
     found: list[tuple[int, Recipe, Array]] = []
     candidates: list[Codes] = []
     for j, is_category in enumerate(kept.is_category):
-        everything = np.unique(np.concatenate([kept.values[:, j], own[:, j]]))
+        everything = np.unique(np.concatenate([values[:, j], own[:, j]]))
         here, inverse = np.unique(own[rows, j], return_inverse=True)
         some = np.searchsorted(everything, here)
         seen = set[bytes]()

@@ -24,8 +24,9 @@ _SPEEDS = (0.7, 2.0)
 #: Rows a regression is fitted on, and on which the weights of all predictions are found.
 _MOST_FITTED, _MOST_STACKED = 20_000, 10_000
 _STRENGTHS = np.logspace(-2, 5, 15)
-#: Parts of kept values that are used at all, by themselves, and two at a time.
-_MOST_PARTS, _MOST_ALONE, _MOST_TWOS = 24, 6, 4
+#: Parts of kept values that are used at all, by themselves, and two at a time; and of these where
+#: trusted effects of parts are there already.
+_MOST_PARTS, _MOST_ALONE, _MOST_TWOS, _FEW = 24, 6, 4, 2
 #: Variance of the weight of trusted effects about one, and of other predictions about none: where
 #: effects explain everything, and by how much more where they leave all open.
 _TRUST, _DOUBT, _OPEN_DOUBT = 0.005, 0.01, 0.5
@@ -65,7 +66,8 @@ def predict_from_kept(
             _Ridge.of(features, trained, values, weights, rng)
             for features in _designs(kept, is_category, rng)
         ]
-    learners += _of_parts(parts, whole, trained, values, weights, rng)
+    few = trusted is not None
+    learners += _of_parts(parts, whole, trained, values, weights, rng, few=few)
     learners += [] if trusted is None else [trusted]
     some = np.arange(len(trained))
     if len(some) > _MOST_STACKED:
@@ -99,6 +101,8 @@ def _of_parts(
     values: Array,
     weights: Array,
     rng: np.random.Generator,
+    *,
+    few: bool,
 ) -> list[_Learner]:
     """Means by parts that tell something, by two at a time, and the sum of all effects."""
     if not parts or len(trained) < 2:
@@ -108,18 +112,19 @@ def _of_parts(
         # Rows of known records weigh most.
         some = np.sort(np.argsort(-weights + 1e-9 * rng.random(len(weights)))[:MOST_RATED])
     rated = [groups[trained[some]] for groups in parts]
-    chosen, n_adding = choose(rated, values[some], weights[some], _MOST_PARTS)
+    most, alone, n_twos = (_FEW, _FEW, _FEW) if few else (_MOST_PARTS, _MOST_ALONE, _MOST_TWOS)
+    chosen, n_adding = choose(rated, values[some], weights[some], most)
     if not chosen:
         return []
     best = [parts[i] for i in chosen]
-    first, twos = best[:n_adding][:_MOST_ALONE], []
+    first, twos = best[:n_adding][:alone], []
     for a, groups in enumerate(first[: _MOST_TWOS // 2]):
         twos += [together([groups, other]) for other in [*first[a + 1 : a + 3], *whole[:1]]]
-    twos = [groups for groups in twos if groups.max() < len(trained) / 2][:_MOST_TWOS]
+    twos = [groups for groups in twos if groups.max() < len(trained) / 2][:n_twos]
     learners: list[_Learner] = [
         _Groups.of(groups, trained, values, weights) for groups in [*first, *twos]
     ]
-    if len(best) > 1:
+    if len(best) > 1 and not few:
         learners.append(_Ridge.of(_marks(best), trained, values, weights, rng))
     return learners
 
