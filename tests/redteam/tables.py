@@ -86,3 +86,33 @@ def visits(persons: int = 40, each: int = 20, width: int = 8, seed: int = 0) -> 
     own = np.repeat(rng.normal(size=(persons, width)), each, axis=0)
     table = _named(own + 0.2 * rng.normal(size=own.shape))
     return table.assign(patient=[f"P{i // each}" for i in range(len(table))])
+
+
+def appointments(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Visits to a clinic: the weekday decides, and each visit has a minute of its own."""
+    rng = np.random.default_rng(seed)
+    minutes = rng.integers(0, 200 * 1440, rows)
+    day = minutes // 1440 % 7
+    table = _named(20 * (rng.normal(size=(7, 6))[day] + 0.3 * rng.normal(size=(rows, 6))))
+    at = pd.Timestamp("2024-01-01") + pd.to_timedelta(minutes, unit="min")
+    return table.assign(at=at.strftime("%Y-%m-%d %H:%M"))
+
+
+def parcels(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Parcels: the first letters of the code say from which depot, and that decides."""
+    rng = np.random.default_rng(seed)
+    depots = np.array(["AX", "BR", "DU", "KQ", "LM", "NO", "PT", "RY", "ST", "VW", "XE", "ZA"])
+    depot = rng.integers(len(depots), size=rows)
+    effects = rng.normal(size=(len(depots), 6))
+    table = _named(20 * (effects[depot] + 0.4 * rng.normal(size=(rows, 6))))
+    numbers = rng.integers(100, 180, rows).astype(str)
+    return table.assign(code=np.char.add(np.char.add(depots[depot], "-"), numbers))
+
+
+def patients(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Patients with three diagnoses of nine each, which add up."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["A10", "B20", "C34", "E11", "F32", "G43", "I10", "J45", "K21"])
+    has = np.array([rng.permutation(len(names)) < 3 for _ in range(rows)])
+    table = _named(20 * (has @ rng.normal(size=(9, 6)) + 0.3 * rng.normal(size=(rows, 6))))
+    return table.assign(diagnoses=[";".join(names[row]) for row in has])

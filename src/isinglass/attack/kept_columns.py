@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.kept_effects import Effects
+from isinglass.attack.kept_parts import with_parts
 from isinglass.attack.kept_predict import predict_from_kept
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -34,7 +36,8 @@ class KeptColumnsAttack(Attack):
 
     Records of one city, age or date have something in common. It is learned from a sample with
     its kept values, or from known pairs; and from the release itself where its columns are the
-    table's own with noise, since noise is small in the mean of a group. What the kept columns do
+    table's own with noise, since noise is small in the mean of a group. A part of a kept value
+    may be what counts: the weekday of a date, the first letters of a code. What the kept columns do
     not tell is read from the released row, as far as it is more than noise, along the rows where
     their order is known.
     """
@@ -154,5 +157,40 @@ def _predicted(
         trained = np.arange(m + n)
         values = np.concatenate([shown, rows]) if m else rows
         weights = np.concatenate([np.ones(m), np.full(n, max(weight, 1e-9))])
-    found = predict_from_kept(stacked, kept.is_category, trained, values, weights, rng)
+    if kept.parts is None:
+        kept = with_parts(kept, shown_kept if m else stacked, shown if m else values)
+    parts = [part.of(stacked) for part in kept.parts or ()]
+    trusted = _trusted(kept, parts, trained, values, m, rows, noise)
+    found = predict_from_kept(
+        stacked, kept.is_category, trained, values, weights, rng, parts, trusted
+    )
     return found[m:], found[:m] if m else None
+
+
+def _trusted(
+    kept: KeptColumns,
+    parts: list[Rows],
+    trained: Rows,
+    values: Array,
+    m: int,
+    rows: Array | None,
+    noise: Array | None,
+) -> Effects | None:
+    """Effects of the parts of which it is known how much they matter; None where there are none.
+
+    The first `m` training rows are records, others are released `rows` with `noise` on them.
+    """
+    side = int(m > 0)
+    use = [i for i, part in enumerate(kept.parts or ()) if part.effect[side] > 0]
+    if not use or not len(trained):
+        return None
+    known = [(kept.parts or ())[i] for i in use]
+    on_rows = np.zeros(values.shape)
+    variance = np.square(values).mean(axis=0)
+    if rows is not None and noise is not None:
+        on_rows[m:] = noise
+        variance = np.maximum(np.square(rows).mean(axis=0) - noise, 0.0)
+    return Effects.of(
+        [parts[i] for i in use], [part.effect[side] for part in known],
+        1.0 - sum(part.share[side] for part in known), trained, values, variance, on_rows,
+    )  # fmt: skip

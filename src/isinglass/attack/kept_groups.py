@@ -73,8 +73,8 @@ def groupings(kept: Array, is_category: NDArray[np.bool_]) -> list[Codes]:
     codes = [_codes(kept[:, j], bool(is_category[j])) for j in order[:_MOST_GROUPINGS]]
     found = list(codes)
     if len(codes) > 2:
-        found.append(_together(codes))
-    found += [_together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
+        found.append(together(codes))
+    found += [together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
     return found
 
 
@@ -85,7 +85,14 @@ def _codes(column: Array, is_category: bool) -> Codes:
     return np.asarray(codes.ravel(), dtype=np.intp)
 
 
-def _together(parts: list[Codes]) -> Codes:
-    return np.asarray(
-        np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel(), dtype=np.intp
-    )
+def together(parts: list[Codes]) -> Codes:
+    """Groups of rows that are in the same group of each of several groupings."""
+    found = parts[0]
+    for groups in parts[1:]:
+        found = found * (int(groups.max()) + 1) + groups
+        n_most = int(found.max()) + 1
+        if n_most > 4 * len(found):
+            found = np.unique(found, return_inverse=True)[1].ravel()
+        else:  # without sorting
+            found = (np.cumsum(np.bincount(found, minlength=n_most) > 0) - 1)[found]
+    return np.asarray(found, dtype=np.intp)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.kept_groups import Codes, GroupMeans, groupings
+from isinglass.attack.kept_effects import Effects
+from isinglass.attack.kept_groups import Codes, GroupMeans, groupings, together
 from isinglass.attack.marginals import deviations, divisors
+from isinglass.attack.part_choice import MOST_RATED, choose
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -21,6 +24,12 @@ _SPEEDS = (0.7, 2.0)
 #: Rows a regression is fitted on, and on which the weights of all predictions are found.
 _MOST_FITTED, _MOST_STACKED = 20_000, 10_000
 _STRENGTHS = np.logspace(-2, 5, 15)
+#: Parts of kept values that are used at all, by themselves, and two at a time; and of these where
+#: trusted effects of parts are there already.
+_MOST_PARTS, _MOST_ALONE, _MOST_TWOS, _FEW = 24, 6, 4, 2
+#: Variance of the weight of trusted effects about one, and of other predictions about none: where
+#: effects explain everything, and by how much more where they leave all open.
+_TRUST, _DOUBT, _OPEN_DOUBT = 0.005, 0.01, 0.5
 
 
 class _Learner(Protocol):
@@ -36,24 +45,30 @@ def predict_from_kept(
     values: Array,
     weights: Array,
     rng: np.random.Generator,
+    parts: Sequence[Codes] = (),
+    trusted: Effects | None = None,
 ) -> Array:
     """Values of every row, a training row's by what was learned without it.
 
     `trained` are the rows whose `values`, of mean 0, are known, with the variance of each row's
     error as the inverse of its weight. Group means and regressions are added with the weights
     >= 0 that do best on training rows left out; values that have nothing to do with what was
-    kept are predicted as nearly 0.
+    kept are predicted as nearly 0. `parts` group all rows by parts of what was kept; those that
+    tell nothing of the training rows are left aside. `trusted` effects have the weight one, and
+    other predictions none, as far as training rows do not say otherwise.
     """
     from scipy.optimize import nnls
 
-    learners: list[_Learner] = [
-        _Groups.of(groups, trained, values, weights) for groups in groupings(kept, is_category)
-    ]
+    whole = groupings(kept, is_category)
+    learners: list[_Learner] = [_Groups.of(groups, trained, values, weights) for groups in whole]
     if kept.shape[1] > 1 or not is_category.all():
         learners += [
             _Ridge.of(features, trained, values, weights, rng)
             for features in _designs(kept, is_category, rng)
         ]
+    few = trusted is not None
+    learners += _of_parts(parts, whole, trained, values, weights, rng, few=few)
+    learners += [] if trusted is None else [trusted]
     some = np.arange(len(trained))
     if len(some) > _MOST_STACKED:
         some = np.sort(rng.choice(len(some), _MOST_STACKED, replace=False))
@@ -61,9 +76,15 @@ def predict_from_kept(
     columns = np.column_stack([(x.predict(trained[some]) * scale).ravel() for x in learners])
     target = (values[some] * scale).ravel()
     products = columns.T @ columns
+    inner = columns.T @ target
     products += (1e-3 * np.trace(products) / len(products) + 1e-9) * np.eye(len(products))
+    if trusted is not None:
+        doubt = _DOUBT + _OPEN_DOUBT * trusted.open_share**2
+        held = float(np.square(target).mean()) / np.append(np.full(len(inner) - 1, doubt), _TRUST)
+        products += np.diag(held)
+        inner[-1] += held[-1]
     root = np.linalg.cholesky(products)
-    mix, _ = nnls(root.T, np.linalg.solve(root, columns.T @ target))
+    mix, _ = nnls(root.T, np.linalg.solve(root, inner))
     everyone, found = np.arange(len(kept)), np.zeros((len(kept), values.shape[1]))
     for start in range(0, len(kept), _MOST_FITTED):
         part = everyone[start : start + _MOST_FITTED]
@@ -71,6 +92,53 @@ def predict_from_kept(
             if share > 0:
                 found[part] += share * learner.predict(part)
     return found
+
+
+def _of_parts(
+    parts: Sequence[Codes],
+    whole: Sequence[Codes],
+    trained: Rows,
+    values: Array,
+    weights: Array,
+    rng: np.random.Generator,
+    *,
+    few: bool,
+) -> list[_Learner]:
+    """Means by parts that tell something, by two at a time, and the sum of all effects."""
+    if not parts or len(trained) < 2:
+        return []
+    some = np.arange(len(trained))
+    if len(some) > MOST_RATED:
+        # Rows of known records weigh most.
+        some = np.sort(np.argsort(-weights + 1e-9 * rng.random(len(weights)))[:MOST_RATED])
+    rated = [groups[trained[some]] for groups in parts]
+    most, alone, n_twos = (_FEW, _FEW, _FEW) if few else (_MOST_PARTS, _MOST_ALONE, _MOST_TWOS)
+    chosen, n_adding = choose(rated, values[some], weights[some], most)
+    if not chosen:
+        return []
+    best = [parts[i] for i in chosen]
+    first, twos = best[:n_adding][:alone], []
+    for a, groups in enumerate(first[: _MOST_TWOS // 2]):
+        twos += [together([groups, other]) for other in [*first[a + 1 : a + 3], *whole[:1]]]
+    twos = [groups for groups in twos if groups.max() < len(trained) / 2][:n_twos]
+    learners: list[_Learner] = [
+        _Groups.of(groups, trained, values, weights) for groups in [*first, *twos]
+    ]
+    if len(best) > 1 and not few:
+        learners.append(_Ridge.of(_marks(best), trained, values, weights, rng))
+    return learners
+
+
+def _marks(groupings: Sequence[Codes]) -> Array:
+    """A column for each group of several groupings, as long as there are not too many."""
+    columns = [np.ones(len(groupings[0]), dtype=np.float32)]
+    for groups in groupings:
+        present = np.unique(groups)
+        # Two groups are told apart by one column.
+        present = present[1:] if len(present) == 2 else present
+        if len(columns) + len(present) <= 1 + _MOST_CATEGORIES:
+            columns += [(groups == group).astype(np.float32) for group in present]
+    return np.column_stack(columns)
 
 
 def _rms(values: Array) -> Array:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass.attack.derived_columns import Part
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -208,11 +209,16 @@ class KeptColumns(Fact):
     """Columns that left as they were beside the release, as numbers, row for row.
 
     `categorical` marks the columns whose numbers are codes of categories, such as text; the same
-    value has the same code in the `kept` of a sample and of a public table.
+    value has the same code in the `kept` of a sample and of a public table. `meanings` says of each
+    column what its numbers stand for, where that is known: the texts of its codes, or the unit
+    ("D", "s", "ms", "us" or "ns") in which it counts time since 1970. `parts` of the values are
+    read beside them; None where nobody has looked for any.
     """
 
     values: Array = field(repr=False)
     categorical: NDArray[np.bool_] | None = field(default=None, repr=False)
+    meanings: tuple[Array | str | None, ...] = field(default=(), repr=False)
+    parts: tuple[Part, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", _table(self.values, "values"))
@@ -225,6 +231,15 @@ class KeptColumns(Fact):
                 f"got shape {marks.shape}"
             )
         object.__setattr__(self, "categorical", marks)
+        if self.meanings and len(self.meanings) != len(marks):
+            raise ValueError(
+                f"meanings must be one for each of the {len(marks)} columns, "
+                f"got {len(self.meanings)}"
+            )
+
+    def take(self, rows: Array) -> KeptColumns:
+        """The same of some rows."""
+        return replace(self, values=self.values[rows])
 
     @property
     def is_category(self) -> NDArray[np.bool_]:

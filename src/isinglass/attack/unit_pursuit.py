@@ -178,7 +178,7 @@ def _with_fewer_pairs(
     if releases is not None:
         fewer |= OtherReleases(tuple(table[near] for table in releases.tables))
     if kept is not None:
-        fewer |= KeptColumns(kept.values[near], kept.categorical)
+        fewer |= kept.take(near)
     return fewer, near
 
 

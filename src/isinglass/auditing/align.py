@@ -134,6 +134,8 @@ class KeptColumn:
     released: Array = field(repr=False)
     own: Array = field(repr=False)
     is_category: bool  # numbers are codes
+    #: The texts of codes, or the unit of numbers that count time since 1970.
+    meaning: Array | str | None = field(default=None, repr=False)
 
 
 def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | None:
@@ -143,7 +145,7 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
     """
     first, second = as_numbers(released), as_numbers(own)
     if first is not None and second is not None:
-        return KeptColumn(first, second, is_category=False)
+        return KeptColumn(first, second, is_category=False, meaning=_unit(released, own))
     try:
         mine, theirs = (
             column.cast(pa.string()).fill_null("").to_numpy().astype(str)
@@ -151,8 +153,19 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
         )
     except (pa.ArrowException, ValueError):
         return None
-    codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1].astype(np.float64)
-    return KeptColumn(codes[: len(mine)], codes[len(mine) :], is_category=True)
+    texts, places = np.unique(np.concatenate([mine, theirs]), return_inverse=True)
+    codes = places.astype(np.float64)
+    return KeptColumn(codes[: len(mine)], codes[len(mine) :], is_category=True, meaning=texts)
+
+
+def _unit(released: pa.ChunkedArray, own: pa.ChunkedArray) -> str | None:
+    """The unit in which both columns count days or moments since 1970; None where they do not."""
+    kind = released.type
+    if kind != own.type:
+        return None
+    if pa.types.is_timestamp(kind):
+        return str(kind.unit)
+    return {pa.date32(): "D", pa.date64(): "ms"}.get(kind)
 
 
 def flattened(column: pa.ChunkedArray) -> Array | None:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
-from isinglass.attack.knowledge import KeptColumns, PublicParameters
+from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing import align
 from isinglass.auditing.align import Loaded, Rows
 from isinglass.auditing.hashes import without_hashes
@@ -206,7 +205,9 @@ def audit_files(
         same = said is not None and made_from_these(said, source.names)
         other_parameters.append(public_parameters(said, source.names) if same else None)
         left_beside.add(loaded, mine, [n for n in unchanged if n not in left_beside.kept])
-    kept, beyond = left_beside.kept, left_beside.tables()
+    kept, beyond = left_beside.known(mine.X, theirs.X), left_beside.tables()
+    if kept is not None and (note := left_beside.note(kept)) is not None:
+        notes.append(note)
     if beyond:
         notes.append("What left beside the table's columns was attacked with them.")
     if perturbation is None and stated is not None and n_trials is not None and n_trials > 1:
@@ -235,13 +236,8 @@ def audit_files(
         labels=None if label is None else align.as_labels(mine, label),
         column_names=list(source.names),
         parameters=public_parameters(stated, source.names),
-        kept=None
-        if not kept
-        else KeptColumns(
-            np.column_stack([k.released for k in kept.values()]),
-            np.array([k.is_category for k in kept.values()]),
-        ),
-        table_kept=np.column_stack([k.own for k in kept.values()]) if kept else None,
+        kept=kept,
+        table_kept=None if kept is None else left_beside.own(),
         other_releases=(*others, *beyond),
         other_parameters=(*other_parameters, *[None] * len(beyond)),
         rows_correspond=correspond,

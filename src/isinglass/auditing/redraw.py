@@ -82,7 +82,7 @@ def redraw(
         truth = Truth(part.scaled(table), subject.detector, rng, labels)
         detection = truth.compare(part.scaled_release(released)) if correspond else None
         outliers = truth.strongest
-    beside = None if kept is None else KeptColumns(kept.values[rows], kept.categorical)
+    beside = None if kept is None else kept.take(rows)
     scene = Scene(
         table,
         released,

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from isinglass.attack.derived_columns import WHOLE
+from isinglass.attack.kept_parts import noise_on, with_parts
+from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing import align
 from isinglass.auditing.align import Array, KeptColumn, Loaded
 from isinglass.auditing.hidden import refuse_hidden, refuse_long_names
@@ -161,6 +164,31 @@ class Beside:
                 )
             self.numbers += [] if numbers is None else [numbers]
             self.codes += [] if codes is None or own is not None else [codes]
+
+    def known(self, table: Array, released: Array) -> KeptColumns | None:
+        """The kept columns of the released rows, with those parts of their values that matter."""
+        if not self.kept:
+            return None
+        columns = self.kept.values()
+        kept = KeptColumns(
+            np.column_stack([c.released for c in columns]),
+            np.array([c.is_category for c in columns]),
+            tuple(c.meaning for c in columns),
+        )
+        return with_parts(kept, self.own(), table, noise_on(table, released))
+
+    def own(self) -> Array:
+        """The kept columns of the table's rows."""
+        return np.column_stack([column.own for column in self.kept.values()])
+
+    def note(self, kept: KeptColumns) -> str | None:
+        """Which parts of kept values were read; None where whole values say it all."""
+        names = list(self.kept)
+        read = [p for p in kept.parts or () if max(p.effect) > 0 and p.name != WHOLE]
+        said = list(dict.fromkeys(f"{part.name} of {names[part.column]}" for part in read))
+        if not said:
+            return None
+        return f"Kept columns were also read by their parts: {listed(said)}."
 
     def tables(self) -> list[Array]:
         """Numbers and codes, each side by side."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
+from isinglass.attack.kept_parts import noise_on, with_parts
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.auditing.again import named
@@ -223,13 +224,16 @@ def audit(
         else all_rows(n_records, outliers)
     )
     beside = _kept(kept, len(Z))
+    own = _table_kept(beside, table_kept, rows_correspond, len(X))
+    if beside is not None and own is not None and beside.parts is None:
+        beside = with_parts(beside, own, X, noise_on(X, Z))
     scene = Scene(
         X,
         Z,
         cast,
         parameters,
         beside,
-        _table_kept(beside, table_kept, rows_correspond, len(X)),
+        own,
         tuple(numbers(other, "other_releases") for other in other_releases),
         perturbation if hasattr(perturbation, "_key") else None,
         rows_correspond,

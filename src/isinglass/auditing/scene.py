@@ -85,7 +85,7 @@ class Scene:
         if self.parameters is not None:
             known |= self.parameters
         if self.kept is not None:
-            known |= KeptColumns(self.kept.values[rows], self.kept.categorical)
+            known |= self.kept.take(rows)
         if self.others and others:
             known |= OtherReleases(tuple(t[rows] for t in self.others))
         if order and self.order_shows:
