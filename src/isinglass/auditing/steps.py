@@ -29,9 +29,10 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.noise_size import noise_variance
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.periods import by_phase, period_of
-from isinglass.attack.posterior import PosteriorAttack
+from isinglass.attack.posterior import PosteriorAttack, alone_is_worth_it
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.row_shift import without_shift
@@ -135,9 +136,17 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | scene.sample() | scene.statistics
-    known = _noise_only(scene, known)
-    yield Step(PosteriorAttack(random_state=seed), known, scene.table.shape[1])
+    """By column statistics where the noise's law tells more than its size; by records."""
+    d, attack = scene.table.shape[1], PosteriorAttack(random_state=seed)
+    known = _noise_only(scene, scene.common(others=False) | scene.statistics)
+    seen = scene.seen()
+    # Columns of another kind, as of a rotation, give noise's law nothing to tell.
+    own_columns = len(seen) <= SEEN_WHOLE and noise_variance(seen, known, d) is not None
+    if own_columns and alone_is_worth_it(seen, known):
+        yield Step(attack, known, d)
+    yield Step(attack, known | scene.sample(), d)
+    if own_columns:
+        yield Step(attack, known | scene.public_table(), d)
 
 
 def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
