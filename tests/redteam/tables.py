@@ -78,3 +78,17 @@ def small_numbers(rows: int = 1200, width: int = 8, seed: int = 0) -> pd.DataFra
     mood = rng.normal(size=(rows, 1))
     raw = np.exp(0.8 * (mood * rng.normal(size=width) + rng.normal(size=(rows, width))))
     return _named(np.minimum(np.floor(4 * raw), 40.0)).drop_duplicates(ignore_index=True)
+
+
+def one_quantity(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Many columns that all measure the same, with an error of a tenth."""
+    rng = np.random.default_rng(seed)
+    return _named(rng.normal(size=(rows, 1)) + 0.1 * rng.normal(size=(rows, width)))
+
+
+def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
+    """Incomes, and in each column a single one that is a hundred times as large."""
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(8, 0.5, size=(rows, width))
+    values[rng.choice(rows, width, replace=False), np.arange(width)] = 4e5
+    return _named(values)

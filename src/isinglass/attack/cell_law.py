@@ -22,6 +22,8 @@ _PLACES = 400
 _SKEWED, _FAR = 2.0, 10.0
 #: No cell tells less, or more, than this share of its column's variance.
 _LEAST, _MOST = 1e-4, 0.999
+#: The logarithm of the odds, before a release is seen, for the law that has the skewness, too.
+_BEFORE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def _tilted(law: Array, x: Array, skewness: float) -> Array:
 def _cell_means(
     z: Array, grid: Array, priors: list[Array], noise: float, reach: float | None
 ) -> Array:
-    """E[x | z] under the mixture of the priors that makes the released column likeliest."""
+    """E[x | z] under the priors, each as likely as it makes the released column."""
     if reach is None:
         places = np.linspace(z.min(), z.max(), _PLACES)
         seen = np.exp(-0.5 * np.square(places[:, np.newaxis] - grid) / noise)
@@ -151,14 +153,12 @@ def _cell_means(
         last = np.searchsorted(grid, z + reach, side="right")
         sums = [np.concatenate([[0.0], np.cumsum(p)]) for p in priors]
         chances = [s[last] - s[first] for s in sums]
-    chances = [np.maximum(c, 1e-300) for c in chances]
-    part = 0.5
+    prior = priors[0]
     if len(priors) == 2:
-        for _ in range(20):
-            part = float((part * chances[0] / (part * chances[0] + (1 - part) * chances[1])).mean())
+        # Either the one law or the other is the column's; all its cells together tell which.
+        first_fit, second_fit = (float(np.log(np.maximum(c, 1e-300)).sum()) for c in chances)
+        part = 1 / (1 + np.exp(np.clip(second_fit - first_fit + _BEFORE, -50, 50)))
         prior = part * priors[0] + (1 - part) * priors[1]
-    else:
-        prior = priors[0]
     if reach is None:
         total, sums_of_values = seen @ prior, seen @ (prior * grid)
         possible = total > 1e-290
