@@ -22,6 +22,8 @@ _WIDTH = 0.35
 #: Directions that hold this share of a sample's variance, and how many there may be.
 _SHARE, _MOST_FACTORS = 0.9, 8
 _LEAST_REST = 0.05
+#: Rows and candidates that tell one factor from several, and how much likelier one must be.
+_COMPARED, _LIKELIER = (300, 1_000), 0.02
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -50,7 +52,7 @@ def smoothed_sample(S: Array, count: int, rng: np.random.Generator) -> tuple[Arr
     return mean + drawn @ axes, np.maximum(np.sqrt(rest), _LEAST_REST)
 
 
-def factors(centered: Array, variance: Array) -> tuple[Array, Array]:
+def factors(centered: Array, variance: Array, *, most: int = _MOST_FACTORS) -> tuple[Array, Array]:
     """Loadings of the factors behind columns of deviation 1, and deviations of what they leave.
 
     `centered` are the columns under noise of this variance. Directions in which noise alone would
@@ -63,7 +65,7 @@ def factors(centered: Array, variance: Array) -> tuple[Array, Array]:
     root = np.sqrt(ratio)
     # As in the spectral filter: what noise reaches, and by how much more once in a hundred.
     edge = (1 + root) ** 2 + 2.02 * n ** (-2 / 3) * (1 + root) * (1 + 1 / root) ** (1 / 3)
-    wide = np.flatnonzero(values > edge)[-_MOST_FACTORS:]
+    wide = np.flatnonzero(values > edge)[-most:]
     seen = values[wide] + 1 - ratio
     size = (seen + np.sqrt(np.maximum(seen**2 - 4 * values[wide], 0.0))) / 2 - 1
     size = np.maximum(size, 1e-9)
@@ -78,6 +80,34 @@ def factors(centered: Array, variance: Array) -> tuple[Array, Array]:
     loadings *= np.sqrt(np.minimum(1.0, 0.98 / np.maximum(held, 1e-9)))[:, np.newaxis]
     rest = np.sqrt(np.maximum(1 - np.square(loadings).sum(axis=1), _LEAST_REST**2))
     return loadings, rest
+
+
+def by_factors(
+    U: Array, centered: Array, variance: Array, reach: Array, rng: np.random.Generator
+) -> Array | None:
+    """The estimate for columns of deviation 1 that have factors in common; None without any.
+
+    One factor bends what cells tell, and may look like several: where rows are likelier with one,
+    it is one.
+    """
+    tried = [factors(centered, variance)]
+    count = tried[0][0].shape[1]
+    if not count:
+        return None
+    if count > 1:
+        tried.append(factors(centered, variance, most=1))
+    drawn = rng.normal(size=(candidate_count(*U.shape), count))
+    made = [drawn[:, : len(loadings.T)] @ loadings.T for loadings, _ in tried]
+    chosen = 0
+    if count > 1:
+        some = U[:: max(1, len(U) // _COMPARED[0])][: _COMPARED[0]]
+        several, one = (
+            _evidence(some, candidates[: _COMPARED[1]], reach, rest)
+            for candidates, (_, rest) in zip(made, tried, strict=True)
+        )
+        chosen = int(one > several + _LIKELIER)
+    rest = tried[chosen][1]
+    return within_box(U, box_means(U, made[chosen], reach, rest), reach, rest)
 
 
 def box_means(
@@ -109,6 +139,20 @@ def box_means(
 
 def _fits(U: Array, candidates: Array, reach: Array, rest: Array) -> Array:
     """How likely each candidate makes each row, the likeliest 1."""
+    out = _log_fits(U, candidates, reach, rest)
+    out -= out.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(out, out=out))
+
+
+def _evidence(U: Array, candidates: Array, reach: Array, rest: Array) -> float:
+    """How likely all candidates together make a row, on average, as a logarithm."""
+    fits = _log_fits(U, candidates, reach, rest)
+    most = fits.max(axis=1)
+    return float((most + np.log(np.exp(fits - most[:, np.newaxis]).mean(axis=1))).mean())
+
+
+def _log_fits(U: Array, candidates: Array, reach: Array, rest: Array) -> Array:
+    """The logarithm of how likely each candidate makes each row."""
     rows = np.ascontiguousarray((U / rest).T, dtype=np.float32)
     others = np.ascontiguousarray((candidates / rest).T, dtype=np.float32)
     within = (reach / rest - _EDGE).astype(np.float32)
@@ -126,8 +170,7 @@ def _fits(U: Array, candidates: Array, reach: Array, rest: Array) -> Array:
             np.multiply(away, away, out=away)
             total += away
     out *= np.float32(-_SLOPE)
-    out -= out.max(axis=1, keepdims=True)
-    return np.asarray(np.exp(out, out=out))
+    return out
 
 
 def within_box(U: Array, means: Array, reach: Array, rest: Array) -> Array:

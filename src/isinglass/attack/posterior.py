@@ -11,8 +11,8 @@ from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
 from isinglass.attack.box_posterior import (
     box_means,
+    by_factors,
     candidate_count,
-    factors,
     smoothed_sample,
     within_box,
 )
@@ -148,13 +148,11 @@ def _by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator) -> Arra
     if law.reach is None:
         together = told_values @ filter_gain(told_values, variance)
     else:
-        loadings, rest = factors(told_values / unit, variance / unit**2)
-        if not loadings.size:
-            return found
         U, reach = (Z - statistics.mean)[:, varies] / unit, law.reach[varies] / unit
-        drawn = rng.normal(size=(candidate_count(*U.shape), loadings.shape[1]))
-        means = box_means(U, drawn @ loadings.T, reach, rest)
-        together = within_box(U, means, reach, rest) * unit
+        by_all = by_factors(U, told_values / unit, variance / unit**2, reach, rng)
+        if by_all is None:
+            return found
+        together = by_all * unit
     # A posterior mean varies by as much as it explains, so the wider one knows more.
     share = together.var(axis=0) / unit**2
     better = share > told.share[varies] + _BETTER
