@@ -213,3 +213,16 @@ def test_rows_that_share_noise_are_moved_on_to_the_records_of_a_public_table():
     # Noise of each row's own is nobody else's: then nothing is claimed.
     alone = RowOrderAttack().guess(X + 8 * rng.normal(size=X.shape), known | PublicTable(X))
     np.testing.assert_allclose(alone, np.tile(X.mean(axis=0), (600, 1)))
+
+
+def test_ends_of_uniform_noise_add_up_along_the_rows():
+    table = waves()
+    noise = np.random.default_rng(1).uniform(-1, 1, size=table.shape) * np.sqrt(3)
+    released = table + 12 * table.std(axis=0, ddof=1) * noise
+    said = PublicParameters("additive_noise", {"scale": 12.0, "distribution": "uniform"})
+    known = known_of(table) | said
+    by_law = explained(RowOrderAttack(by_law=True).guess(released, known), table)
+    assert by_law > explained(RowOrderAttack().guess(released, known), table) + 0.15
+    assert by_law > 0.5
+    shuffled = np.random.default_rng(2).permutation(released)
+    assert explained(RowOrderAttack(by_law=True).guess(shuffled, known), table) < 0.02

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.auditing.cast import all_rows, cast_rows, pair_levels
+from isinglass.auditing.cast import all_rows, cast_rows, far_rows, pair_levels
 from isinglass.auditing.score import (
     Yardstick,
     best_constant,
@@ -221,3 +221,18 @@ def test_given_knowledge_attacks_every_row():
     cast = all_rows(10, np.array([2, 5]))
     assert cast.chosen.all()
     assert cast.outlier.nonzero()[0].tolist() == [2, 5]
+
+
+def test_records_that_carry_a_column_are_scored_and_never_given_away():
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(600, 3))
+    assert len(far_rows(table)) == 0
+    assert len(far_rows(rng.normal(size=(30, 3)))) == 0
+    table[17, 0] = table[401, 2] = 200.0
+    far = far_rows(table)
+    np.testing.assert_array_equal(far, [17, 401])
+    for seed in range(20):
+        cast = cast_rows(600, 3, np.arange(5), np.random.default_rng(seed), enough=50, far=far)
+        assert np.isin(far, cast.attacked[cast.chosen]).all()
+        assert not np.isin(far, cast.sample).any()
+        assert len(np.unique(cast.attacked)) == len(cast.attacked) == 600

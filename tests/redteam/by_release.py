@@ -235,3 +235,40 @@ def normal_quantiles(k: Known) -> np.ndarray:
     """Ranks: a column of known mean and deviation, taken for normal, between its known ends."""
     share = (k.Z - k.Z.min(axis=0) + 0.5) / (k.Z.max(axis=0) - k.Z.min(axis=0) + 1)
     return np.clip(k.mean + k.sd * norm.ppf(share), k.low, k.high)
+
+
+def ends_of_one_quantity(k: Known) -> np.ndarray:
+    """Uniform noise, all columns one quantity: it lies between the ends that all cells allow."""
+    reach = np.sqrt(3 * _noise(k)) / k.sd
+    Y = (k.Z - k.mean) / k.sd
+    least, most = (Y - reach).max(axis=1) - 0.2, (Y + reach).min(axis=1) + 0.2
+    levels = np.linspace(-3.5, 3.5, 500)
+    within = (levels > least[:, None]) & (levels < most[:, None])
+    weight = (within + 1e-9) * norm.pdf(levels)
+    return k.mean + k.sd * (weight @ levels / weight.sum(axis=1))[:, None]
+
+
+def ends_by_sample(k: Known) -> np.ndarray:
+    """Uniform noise: records near those of the sample, by how far cells are beyond their reach."""
+    reach, Y = np.sqrt(3 * _noise(k)) / k.sd, (k.Z - k.mean) / k.sd
+    clean = (np.vstack([k.values("sample"), k.values("records")]) - k.mean) / k.sd
+    center = clean.mean(axis=0)
+    left, size, axes = np.linalg.svd(clean - center, full_matrices=False)
+    main = slice(min(6, len(size)))
+    rest = np.sqrt((size[6:] ** 2).sum() / clean.size) + 0.05
+    places = (left * size)[:, main]
+    drawn = 0.9 * places[k.rng.integers(len(places), size=3000)]
+    drawn += 0.4 * places.std(axis=0) * k.rng.normal(size=drawn.shape)
+    made, guess = center + drawn @ axes[main], []
+    for y in Y:
+        beyond = np.maximum(np.abs(y - made) - reach, 0).sum(axis=1)
+        weight = np.exp((beyond.min() - beyond) / rest)
+        guess.append(weight @ made / weight.sum())
+    return k.mean + k.sd * np.array(guess)
+
+
+def largest_is_the_largest(k: Known) -> np.ndarray:
+    """One far value a column: the largest released number is the known maximum."""
+    guess = np.tile(k.mean, (len(k.Z), 1))
+    guess[k.Z.argmax(axis=0), np.arange(k.Z.shape[1])] = k.high
+    return guess

@@ -19,6 +19,7 @@ pendigits = partial(t.real, "pendigits", 1500)
 few_digits = partial(t.real, "pendigits", 600)
 cardio = partial(t.real, "cardio", 1500)
 satellite = partial(t.real, "satellite", 1500)
+few_satellites = partial(t.real, "satellite", 500)
 abalone = partial(t.real, "abalone", 1500)
 wine = partial(t.real, "wine", 178)
 breast = partial(t.real, "breast_w", 699)
@@ -90,6 +91,13 @@ METHODS = [
          mk.ours(fraud, "uniform", "scale=0.5"), alone.in_the_box),
     Case("uniform-strong", "uniform noise of scale 3, 60 columns", "insider", "linked",
          mk.ours(wide, "uniform", "scale=3"), alone.in_the_box),
+    Case("uniform-one-quantity", "uniform noise of scale 20, 60 columns of one quantity",
+         "outsider", "r2",
+         mk.ours(t.one_quantity, "uniform", "scale=20"), alone.ends_of_one_quantity),
+    Case("uniform-sample", "uniform noise of scale 12, 36 columns", "acquainted", "r2",
+         mk.ours(few_satellites, "uniform", "scale=12"), alone.ends_by_sample),
+    Case("gaussian-far-values", "noise of scale 3, one far value a column", "outsider", "r2",
+         mk.ours(t.one_far, "gaussian", "scale=3"), alone.largest_is_the_largest),
     Case("adaptive-weak", "adaptive noise, k = 2", "outsider", "r2",
          mk.ours(groups, "adaptive", "k=2"), alone.release_as_it_is),
     Case("adaptive-strong", "adaptive noise, k = 30", "insider", "linked",

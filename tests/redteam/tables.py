@@ -116,3 +116,17 @@ def patients(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
     has = np.array([rng.permutation(len(names)) < 3 for _ in range(rows)])
     table = _named(20 * (has @ rng.normal(size=(9, 6)) + 0.3 * rng.normal(size=(rows, 6))))
     return table.assign(diagnoses=[";".join(names[row]) for row in has])
+
+
+def one_quantity(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Many columns that all measure the same, with an error of a tenth."""
+    rng = np.random.default_rng(seed)
+    return _named(rng.normal(size=(rows, 1)) + 0.1 * rng.normal(size=(rows, width)))
+
+
+def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
+    """Incomes, and in each column a single one that is a hundred times as large."""
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(8, 0.5, size=(rows, width))
+    values[rng.choice(rows, width, replace=False), np.arange(width)] = 4e5
+    return _named(values)

@@ -1,4 +1,4 @@
-"""Posterior mean: what a record is on average, given its noisy row and a sample as prior."""
+"""Posterior mean: what a record is on average, given its noisy row, the noise's law and a prior."""
 
 from __future__ import annotations
 
@@ -9,9 +9,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.knowledge import Fact, Knowledge, PopulationSample
-from isinglass.attack.marginals import clipped
-from isinglass.attack.noise_law import Factors, additive_law, method_of
+from isinglass.attack.box_posterior import (
+    box_means,
+    by_factors,
+    candidate_count,
+    smoothed_sample,
+    within_box,
+)
+from isinglass.attack.cell_law import law_matters, told_by_cells
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    Fact,
+    Knowledge,
+    PopulationSample,
+    PublicParameters,
+    PublicTable,
+)
+from isinglass.attack.marginals import clipped, divisors
+from isinglass.attack.noise_law import AdditiveLaw, Factors, additive_law, method_of
+from isinglass.attack.spectral import filter_gain
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -23,58 +39,125 @@ MOST_RECORDS = 2_000
 #: Records of the sample that are left out, given noise, and guessed, to choose a width by.
 TRIED = 400
 _BLOCK = 1 << 22  # weights held at once
+#: How far off its own record a row may be under uniform noise, in deviations; for rounding.
+_EXACT = 0.02
+#: By this much more of the variance must columns explain together than alone.
+_BETTER = 0.01
 
 
 class PosteriorAttack(Attack):
     r"""Average over all records that noise may have turned into the row, likelier ones more.
 
-    The prior is a bell of covariance $h^2 C$ around each record $s$ of a sample, $C$ that of the
-    population. Under noise of covariance $N$ the posterior mean is
+    How likely is a matter of the noise's law, not of its variance alone. Under normal noise of
+    covariance $N$ the prior is a bell of covariance $h^2 C$ around each record $s$ of a sample,
+    $C$ that of the population, and the posterior mean is
 
     $$\sum_s w_s \, [s + h^2 C (h^2 C + N)^{-1} (z - s)], \quad w_s \propto
     \phi(z - s; h^2 C + N).$$
 
     With h = 1 this is nearly the best linear estimate, with h = 0 an average of the sample. The
     attacker adds like noise to records of the sample that he leaves out, guesses them, and keeps
-    the width that does best.
+    the width that does best. Under uniform noise a cell says for certain how far off its value
+    can be, and the cells of correlated columns say it together: candidates are drawn near the
+    sample's records and averaged by how far they are outside. Of a public table the records
+    themselves are the candidates.
+
+    Without any records the prior is by column statistics: a law of each column that has its
+    bounds, mean, deviation and skewness. Far values of heavy tails show in it, and values at the
+    edge of uniform noise. What cells tell one by one shows which columns go together.
     """
 
     name: ClassVar[str] = "posterior"
-    needs = (PopulationSample,)
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)
-        Z, sample = rows_of(released), known.need(PopulationSample).records
-        if Z.shape[1] != sample.shape[1]:
+        Z, rng = rows_of(released), chance.generator(self.random_state)
+        public, sample = known.find(PublicTable), known.find(PopulationSample)
+        prior = sample if public is None else public
+        if prior is None:
+            return clipped(_by_statistics(Z, known, rng), known)
+        records = prior.records
+        if Z.shape[1] != records.shape[1]:
             raise AttackError(
-                f"the release has {Z.shape[1]} columns and the sample {sample.shape[1]}: noise "
+                f"the release has {Z.shape[1]} columns and the sample {records.shape[1]}: noise "
                 "would leave them as they are"
             )
-        if len(sample) < 4 or not np.isfinite(sample).all():
+        if len(records) < 4 or not np.isfinite(records).all():
             raise AttackError("the sample must hold at least 4 records, all of them finite")
-        rng = chance.generator(self.random_state)
-        unit = sample.std(axis=0)
-        unit = np.where(unit > 0, unit, 1.0)
-        center = sample.mean(axis=0)
-        S = ((sample - center) / unit)[rng.permutation(len(sample))[:MOST_RECORDS]]
-        z = (Z - center) / unit
-        variance = self._variance(Z, known) / unit**2
-        width = _best_width(S, variance, rng)
-        return clipped(center + unit * _posterior_mean(z, S, variance, width), known)
+        center, unit = records.mean(axis=0), divisors(records.std(axis=0))
+        S = ((records - center) / unit)[rng.permutation(len(records))[:MOST_RECORDS]]
+        whole = public is not None and public.complete and len(S) == len(records)
+        law, z = _law(Z, known), (Z - center) / unit
+        if law.reach is not None:
+            found = _in_boxes(z, S, law.reach / unit, rng, whole=whole)
+        else:
+            variance = law.variance / unit**2
+            width = 0.0 if whole else _best_width(S, variance, rng)
+            found = _posterior_mean(z, S, variance, width)
+        return clipped(center + unit * found, known)
 
-    def _variance(self, Z: Array, known: Knowledge) -> Array:
-        """The noise's variance, column by column; factors are noise in proportion to values."""
+
+def alone_is_worth_it(Z: Array, known: Knowledge) -> bool:
+    """Whether the release and column statistics tell more than a filter by variances gets."""
+    try:
         if method_of(known) == "multiplicative_noise":
-            from isinglass.attack.knowledge import PublicParameters
+            return False
+        return law_matters(additive_law(Z, known), known.need(ColumnStatistics))
+    except (AttackError, TypeError, ValueError):  # what a file claims need not make sense
+        return False
 
-            said = known.need(PublicParameters).parameters.get("scale")
-            scale = float(said) if isinstance(said, int | float) else 0.1
-            share = Factors.of(scale).variance
-            return np.asarray(np.square(Z).mean(axis=0) * share / (1 + share))
-        return np.asarray(additive_law(Z, known).variance)
+
+def _law(Z: Array, known: Knowledge) -> AdditiveLaw:
+    """The noise, column by column; factors are noise in proportion to values."""
+    if method_of(known) != "multiplicative_noise":
+        return additive_law(Z, known)
+    said = known.need(PublicParameters).parameters.get("scale")
+    share = Factors.of(float(said) if isinstance(said, int | float) else 0.1).variance
+    return AdditiveLaw(np.square(Z).mean(axis=0) * share / (1 + share))
+
+
+def _in_boxes(z: Array, S: Array, reach: Array, rng: np.random.Generator, *, whole: bool) -> Array:
+    """The estimate under uniform noise; `whole` where the records behind the rows are in S."""
+    varies = np.ptp(S, axis=0) > 0
+    found = np.tile(S[0], (len(z), 1))
+    if not varies.any():
+        return found
+    U, S, reach = z[:, varies], S[:, varies], reach[varies]
+    if whole:
+        found[:, varies] = box_means(U, S, reach, np.full(len(reach), _EXACT), learn=False)
+        return found
+    candidates, rest = smoothed_sample(S, candidate_count(*U.shape), rng)
+    means = box_means(U, candidates, reach, rest)
+    found[:, varies] = within_box(U, means, reach, rest)
+    return found
+
+
+def _by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator) -> Array:
+    """The estimate from the release and column statistics alone."""
+    statistics, law = known.need(ColumnStatistics), _law(Z, known)
+    told = told_by_cells(Z, law, statistics)
+    found = told.guess
+    varies = (statistics.deviation > 0) & (law.variance > 0)
+    if varies.sum() < 2 or len(Z) < 3:
+        return found
+    unit = statistics.deviation[varies]
+    told_values, variance = (part[..., varies] for part in told.as_linear(statistics))
+    if law.reach is None:
+        together = told_values @ filter_gain(told_values, variance)
+    else:
+        U, reach = (Z - statistics.mean)[:, varies] / unit, law.reach[varies] / unit
+        by_all = by_factors(U, told_values / unit, variance / unit**2, reach, rng)
+        if by_all is None:
+            return found
+        together = by_all * unit
+    # A posterior mean varies by as much as it explains, so the wider one knows more.
+    share = together.var(axis=0) / unit**2
+    better = share > told.share[varies] + _BETTER
+    found[:, varies] = np.where(better, statistics.mean[varies] + together, found[:, varies])
+    return found
 
 
 def _best_width(S: Array, variance: Array, rng: np.random.Generator) -> float:

@@ -16,7 +16,7 @@ from isinglass.attack.knowledge import (
     PublicParameters,
 )
 from isinglass.attack.marginals import clipped
-from isinglass.attack.noise_law import Factors, additive_law, method_of
+from isinglass.attack.noise_law import UNSURE, Factors, additive_law, method_of
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -85,7 +85,8 @@ class SpectralAttack(Attack):
             if law.reach is not None:
                 # Uniform noise tells for certain where the truth lies; a little is left for an
                 # estimated deviation.
-                found = np.clip(found, Z - 1.02 * law.reach, Z + 1.02 * law.reach)
+                reach = (1 + UNSURE) * law.reach
+                found = np.clip(found, Z - reach, Z + reach)
         return np.asarray(found)
 
     def _undo_factors(self, releases: list[Array], known: Knowledge) -> Array:
@@ -122,18 +123,19 @@ class SpectralAttack(Attack):
         # A column without noise still tells of the others; its share keeps the algebra finite.
         noise = np.maximum(variance, 1e-6 * spread)[varies]
         centred = (Z - mean)[:, varies]
-        filtered = mean[varies] + centred @ self._gain(centred, noise)
+        filtered = mean[varies] + centred @ filter_gain(centred, noise, self.method)
         found[:, varies] = np.where(noisy[varies], filtered, Z[:, varies])
         return found
 
-    def _gain(self, centred: Array, noise: Array) -> Array:
-        """The matrix A of the estimate mean + (z - mean) A."""
-        unit = np.sqrt(noise)
-        n_rows, d = centred.shape
-        white = centred / unit
-        widths, directions = np.linalg.eigh(np.cov(white, rowvar=False).reshape(d, d))
-        gains = _gains(np.maximum(widths, 1e-300), n_rows, self.method)
-        return np.asarray(((directions * gains) @ directions.T) * unit / unit[:, np.newaxis])
+
+def filter_gain(centred: Array, noise: Array, method: str = "auto") -> Array:
+    """The matrix A of the estimate mean + (z - mean) A."""
+    unit = np.sqrt(noise)
+    n_rows, d = centred.shape
+    white = centred / unit
+    widths, directions = np.linalg.eigh(np.cov(white, rowvar=False).reshape(d, d))
+    gains = _gains(np.maximum(widths, 1e-300), n_rows, method)
+    return np.asarray(((directions * gains) @ directions.T) * unit / unit[:, np.newaxis])
 
 
 def _gains(widths: Array, n_rows: int, method: str) -> Array:

@@ -24,6 +24,11 @@ SEEN_UNALIGNED = 1_000_000
 SOUGHT = 1_000
 #: So many recognized records are still a few, whatever the number of columns.
 FEW_PAIRS = 60
+#: A value that holds this part of its column's variance is far; of few records, more of it, as
+#: one in a few hundred has ten times the usual part.
+_LARGE_PART, _ORDINARY = 0.05, 20.0
+#: Where more records are far, none of them decides.
+_MOST_FAR = 0.1
 HELD_OUT = 0.2
 SAMPLED = 0.1
 #: Records known without their rows; more make the search for them longer, not surer.
@@ -68,6 +73,20 @@ def pair_levels(n_rows: int, n_columns: int, most: int | None = None) -> tuple[i
     return tuple(sorted({min(n, limit) for n in wanted if min(n, limit) >= 1}))
 
 
+def far_rows(table: Array) -> Rows:
+    """Records that carry a large part of a column's variance, each by itself.
+
+    Whether such a record is among those scored would decide how much is explained of its column.
+    """
+    n, far = len(table), np.zeros(len(table), dtype=bool)
+    least = max(_LARGE_PART, _ORDINARY / max(n, 1))
+    for j in range(table.shape[1]):
+        off = np.square(table[:, j] - table[:, j].mean())
+        far |= off > least * off.sum()
+    rows = np.flatnonzero(far)
+    return rows if len(rows) <= _MOST_FAR * n else rows[:0]
+
+
 def cast_rows(
     n_rows: int,
     n_columns: int,
@@ -78,13 +97,17 @@ def cast_rows(
     most_pairs: int | None = None,
     levels: tuple[int, ...] | None = None,
     aligned: bool = True,
+    far: Rows | None = None,
 ) -> Cast:
     """Deal the rows of a release out, at random.
 
     Where rows are not `aligned` with records an attack must see them all: a record's image may
-    be anywhere.
+    be anywhere. The rows `far` are all scored, and known to nobody.
     """
     order = rng.permutation(n_rows)
+    if far is not None and len(far):
+        is_far = np.isin(order, far)
+        order = np.concatenate([order[~is_far], order[is_far]])
     # A sample that cannot show how the columns go together would be no attacker at all.
     n_sample = max(round(SAMPLED * n_rows), min(n_columns + 2, n_rows // 3))
     n_sample = min(n_sample, MOST_SAMPLED)
@@ -95,6 +118,8 @@ def cast_rows(
     n_known = max(0, *levels, min(max(n_columns + 1, LOCATED), n_rows // 3))
     sample, known = order[:n_sample], order[n_sample : n_sample + n_known]
     left = order[n_sample + n_known :]
+    if far is not None and len(far):
+        left = np.roll(left, min(len(far), len(left)))  # they stand last, and are scored first
     chosen = left[:enough]
     further = np.setdiff1d(np.intersect1d(outliers, left), chosen)
     attacked = np.concatenate([known, chosen, further])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isinglass.attack.knowledge import KeptColumns
-from isinglass.auditing.cast import ENOUGH, HELD_OUT, cast_rows
+from isinglass.auditing.cast import ENOUGH, HELD_OUT, cast_rows, far_rows
 from isinglass.auditing.result import Detection
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.subject import Subject, public_parameters
@@ -95,6 +95,7 @@ def redraw(
             most_pairs=most_pairs,
             levels=levels,
             aligned=correspond,
+            far=far_rows(table),
         ),
         public_parameters(fresh),
         beside,

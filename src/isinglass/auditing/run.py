@@ -26,7 +26,7 @@ from isinglass.auditing.attackers import (
     failed_with_knowledge,
     not_comforted,
 )
-from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows
+from isinglass.auditing.cast import SEEN_UNALIGNED, all_rows, cast_rows, far_rows
 from isinglass.auditing.cells import unchanged_cells
 from isinglass.auditing.claims import contradiction
 from isinglass.auditing.halves import halves_linked
@@ -219,6 +219,7 @@ def audit(
             rng,
             most_pairs=most_pairs if order_known else 0,
             aligned=bool(rows_correspond) or n_records > SEEN_UNALIGNED,
+            far=far_rows(X),
         )
         if given is None
         else all_rows(n_records, outliers)

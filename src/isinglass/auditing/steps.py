@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
@@ -29,9 +31,10 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.marginals import UNIT_KEEPING
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
+from isinglass.attack.noise_size import noise_variance
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.periods import by_phase, period_of
-from isinglass.attack.posterior import PosteriorAttack
+from isinglass.attack.posterior import PosteriorAttack, alone_is_worth_it
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.row_shift import without_shift
@@ -44,6 +47,8 @@ from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.cast import LOCATED, SEEN_WHOLE
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
+
+Array = NDArray[Any]
 
 #: Draws of a few known pairs, where it is luck which of them tell something.
 _DRAWS = 3
@@ -135,9 +140,27 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | scene.sample() | scene.statistics
-    known = _noise_only(scene, known)
-    yield Step(PosteriorAttack(random_state=seed), known, scene.table.shape[1])
+    """By column statistics where the noise's law tells more than its size; by records."""
+    d, attack = scene.table.shape[1], PosteriorAttack(random_state=seed)
+    known = _noise_only(scene, scene.common(others=False) | scene.statistics)
+    seen = scene.seen()
+    if _law_tells(scene, seen, known):
+        yield Step(attack, known, d)
+    yield Step(attack, known | scene.sample(), d)
+    if _own_columns(scene, seen, known):
+        yield Step(attack, known | scene.public_table(), d)
+
+
+def _own_columns(scene: Scene, seen: Array, known: Knowledge) -> bool:
+    """Whether there is noise on the table's own columns, in no more rows than can be averaged."""
+    if len(seen) > SEEN_WHOLE:
+        return False
+    return noise_variance(seen, known, scene.table.shape[1]) is not None
+
+
+def _law_tells(scene: Scene, seen: Array, known: Knowledge) -> bool:
+    """Whether the law of the noise tells more than its size does, without any record."""
+    return _own_columns(scene, seen, known) and alone_is_worth_it(seen, known)
 
 
 def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
@@ -145,6 +168,11 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.common(whole=True, order=True) | scene.statistics
     attack = RowOrderAttack(random_state=seed)
     yield from _along_the_file(scene, attack, known)
+    told = _noise_only(scene, scene.common(others=False, whole=True, order=True) | scene.statistics)
+    if _law_tells(scene, np.asarray(scene.released[:SEEN_WHOLE], dtype=np.float64), told):
+        by_law = RowOrderAttack(by_law=True, random_state=seed)
+        how = "each cell read by the law of the noise"
+        yield Step(by_law, told, scene.table.shape[1], whole=True, how=how)
     # Whoever has the file can try every period; the audit asks the table which is worth it.
     period = period_of(scene.table) if len(scene.table) == len(scene.released) else None
     if period is not None:
