@@ -51,7 +51,7 @@ def predict_from_kept(
     ]
     if kept.shape[1] > 1 or not is_category.all():
         learners += [
-            _Ridge.of(features, trained, values, weights, rng)
+            Ridge.of(features, trained, values, weights, rng)
             for features in _designs(kept, is_category, rng)
         ]
     some = np.arange(len(trained))
@@ -103,7 +103,7 @@ class _Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ridge:
+class Ridge:
     """Ridge regression by the eigenvectors of its features, each column with its own strength."""
 
     features: Array = field(repr=False)
@@ -122,7 +122,7 @@ class _Ridge:
         values: Array,
         weights: Array,
         rng: np.random.Generator,
-    ) -> _Ridge:
+    ) -> Ridge:
         if len(trained) > _MOST_FITTED:
             # Rows of known records weigh most, and come first.
             some = np.sort(np.argsort(-weights + 1e-9 * rng.random(len(weights)))[:_MOST_FITTED])
@@ -145,6 +145,10 @@ class _Ridge:
             best[better] = loss[better]
         own = _numbers(trained, len(features))
         return cls(features, directions, inverse * inner, inverse, own, values, weights)
+
+    def fitted(self, rows: Rows) -> Array:
+        """Values of any row, a training row by all that was learned."""
+        return np.asarray((self.features[rows] @ self.directions) @ self.coefficients)
 
     def predict(self, rows: Rows) -> Array:
         turned = self.features[rows] @ self.directions

@@ -266,7 +266,7 @@ def audit(
             other_parameters=scene.other_parameters if rows_correspond else (),
         )
         views = None if seen_as is None else seen_as.at(drawn.rows)
-        again, _ = plan(drawn.scene, wanted, seed + number, views)
+        again, _ = plan(drawn.scene, wanted, seed + number, views, others_alone=False)
         trials.append(
             attack_all(
                 drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell
