@@ -26,7 +26,7 @@ X = RNG.normal(size=(800, 3)) @ RNG.normal(size=(3, 8)) + 0.3 * RNG.normal(size=
 X = X * np.arange(1, 9) + 20
 KNOWN = ColumnStatistics.of(X)
 NOISY = X + 4 * X.std(axis=0) * RNG.normal(size=X.shape)
-TURNED = ig.Rotation(optimize=None, random_state=1).fit_transform(X)
+TURNED = X / X.std(axis=0) @ np.linalg.qr(RNG.normal(size=(8, 8)))[0]
 
 
 def explained(guess, truth=X):

@@ -10,6 +10,8 @@ from isinglass.auditing import run
 from isinglass.auditing.trial import attack_all
 from isinglass.errors import AuditError
 
+pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
+
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(240, 2)) @ RNG.normal(size=(2, 6)) + 0.3 * RNG.normal(size=(240, 6))
 CHEAP = ("naive", "spectral", "posterior", "kept_columns")
@@ -74,7 +76,6 @@ def test_every_method_is_audited_beside_noise_with_keys_drawn_anew(method, plann
         np.testing.assert_array_equal(ours, theirs[rows])
 
 
-@pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
 def test_a_view_of_two_releases_follows_the_rows_that_are_drawn_again(planned):
     """Shares of a value in two releases are put together, also where a fifth is held out."""
     secret = 50 * RNG.normal(size=X.shape)

@@ -51,12 +51,11 @@ def each_alone(scene: Scene) -> Iterator[tuple[str, Scene, tuple[str, ...]]]:
     names = _ALONE + (_FEW_RECORDS if len(scene.table) <= SEEN_WHOLE else ())
     further = _OF_ANOTHER_KIND + ("row_order",) * along
     further += ("kept_columns",) * (scene.kept is not None)
-    yield "this release alone", replace(scene, others=(), other_parameters=()), names
+    yield "this release alone", _of_releases(scene, 0), names
     for number in range(1, 1 + len(scene.others)):
         which = "the other release" if len(scene.others) == 1 else f"other release {number}"
-        alone = replace(_with_first(scene, number), others=(), other_parameters=())
         same = _is_like(scene, number - 1)
-        yield f"{which} alone", alone, names if same else names + further
+        yield f"{which} alone", _of_releases(scene, number), names if same else names + further
 
 
 def _is_like(scene: Scene, number: int) -> bool:
@@ -110,10 +109,11 @@ def regressed(scene: Scene, seed: int) -> Iterator[Step]:
         yield step("line", known | scene.cast.pairs(scene.table, n), n)
 
 
-def widest_mixture(scene: Scene) -> Scene:
-    """The scene with that release first whose hidden units are worth pursuing.
+def mixtures(scene: Scene) -> Scene:
+    """The scene with only those releases that mix columns, the widest first, where there are any.
 
-    There are none in the table's own columns with noise, and of others the widest shows most.
+    In the table's own columns with noise no unit or component is to be found, and beside others
+    they would only be in the way.
     """
     if not _together(scene):
         return scene
@@ -121,11 +121,12 @@ def widest_mixture(scene: Scene) -> Scene:
     for number, (table, said) in enumerate(_releases(scene)):
         known = Knowledge(scene.statistics) if said is None else scene.statistics | said
         if noise_variance(np.asarray(table, dtype=np.float64), known, scene.table.shape[1]) is None:
-            mixed.append((table.shape[1], -number))
-    if not mixed or (number := -max(mixed)[1]) == 0:
+            mixed.append(number)
+    if not mixed:
         return scene
-    # Noise beside it would be no help to learn by.
-    return replace(_with_first(scene, number), others=(), other_parameters=())
+    releases = _releases(scene)
+    mixed.sort(key=lambda number: -releases[number][0].shape[1])
+    return _of_releases(scene, *mixed)
 
 
 def _releases(scene: Scene) -> list[tuple[Array, PublicParameters | None]]:
@@ -133,13 +134,13 @@ def _releases(scene: Scene) -> list[tuple[Array, PublicParameters | None]]:
     return [(scene.released, scene.parameters), *zip(scene.others, _said(scene), strict=True)]
 
 
-def _with_first(scene: Scene, number: int) -> Scene:
-    """The same releases, with another one in the first place; nobody has its key."""
+def _of_releases(scene: Scene, first: int, *others: int) -> Scene:
+    """The scene with these releases, one in the first place; only this release's key is there."""
     releases = _releases(scene)
-    first, said = releases.pop(number)
+    (table, said), rest = releases[first], [releases[number] for number in others]
     return replace(
-        scene, released=first, parameters=said, others=tuple(t for t, _ in releases),
-        other_parameters=tuple(p for _, p in releases), key=None,
+        scene, released=table, parameters=said, others=tuple(t for t, _ in rest),
+        other_parameters=tuple(p for _, p in rest), key=None if first else scene.key,
     )  # fmt: skip
 
 
@@ -162,5 +163,5 @@ def _noisy_first(scene: Scene) -> Scene | None:
         if noise_variance(Z, known, d) is not None and not all(
             same for _, same in others_sorted(Z, known)
         ):
-            return _with_first(scene, number) if number else scene
+            return _of_releases(scene, number, *(i for i in range(len(releases)) if i != number))
     return None

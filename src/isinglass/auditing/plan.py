@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
@@ -32,12 +33,13 @@ from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
-from isinglass.auditing.apart import each_alone, regressed, widest_mixture, worth_it
+from isinglass.auditing.apart import each_alone, mixtures, regressed, worth_it
 from isinglass.auditing.attackers import attacker_for
+from isinglass.auditing.cast import SEEN_WHOLE
 from isinglass.auditing.result import SkippedAttack
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.steps import STEPS, has_matrix, pursued
-from isinglass.auditing.viewed import Promising, through
+from isinglass.auditing.viewed import Promising, promising, through
 
 #: Attacks by name, in the order of the report.
 ATTACKS: dict[str, type[Attack]] = {
@@ -99,7 +101,7 @@ def plan(
         if name not in asked:
             skip(name, "it was not asked for", applicable=True)
             continue
-        seen = widest_mixture(scene) if name == "unit_pursuit" else scene
+        seen = mixtures(scene) if name in ("unit_pursuit", "ica") else scene
         reason, denied = _not_made_for(name, seen), _not_granted(name, seen)
         if reason and name == "kept_columns" and explained:
             continue  # other releases are what it needs
@@ -108,7 +110,7 @@ def plan(
             continue
         own = asked[name]
         for step in STEPS[name](seen, seed):
-            if seen is not scene:
+            if seen.released is not scene.released:
                 step = replace(step, view=np.asarray(seen.released, dtype=np.float64))
             steps.append(step if own is None else replace(step, attack=own))
     if seen_as is not None:
@@ -121,14 +123,20 @@ def plan(
         if name not in ATTACKS and own is not None:
             steps.append(Step(own, everything, d, n, n, uses_rows=True))
     if others_alone:
-        steps += _alone(scene, {name for name, own in asked.items() if own is None}, seed)
+        names = {name for name, own in asked.items() if own is None}
+        steps += _alone(scene, names, seed, views=seen_as is not None)
     return steps, skipped
 
 
-def _alone(scene: Scene, names: set[str], seed: int) -> Iterator[Step]:
-    """Attacks on every other release alone."""
+def _alone(scene: Scene, names: set[str], seed: int, *, views: bool) -> Iterator[Step]:
+    """Attacks on every release alone, and on views of other releases that are as wide as it."""
     for which, alone, kinds in each_alone(scene):
         view = np.asarray(alone.released, dtype=np.float64)
+        other = alone.released is not scene.released and view.shape == alone.table.shape
+        if views and other and len(view) <= SEEN_WHOLE:
+            read = Promising(promising(alone, chance.generator(seed)).read)
+            for step in _viewed(alone, names, seed, read):
+                yield replace(step, how=f"{step.how}, {which}")
         for name in kinds:
             if name in names and not (_not_made_for(name, alone) or _not_granted(name, alone)):
                 for step in STEPS[name](alone, seed):
