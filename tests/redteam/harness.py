@@ -37,6 +37,7 @@ class Left:
     others: pd.DataFrame | None = None  # records that were never in the table
     options: tuple[str, ...] = ()  # of the audit
     named: str | None = None  # a column that tells the audit which row is whose; scripts lack it
+    earlier: Path | None = None  # another release of the same rows, which left before
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Known:
     public: pd.DataFrame | None = None  # the table, in another order
     key: Path | None = None
     candidates: pd.DataFrame | None = None  # who of them was in the table?
+    earlier: pd.DataFrame | None = None  # another release of the same rows
 
     @property
     def Z(self) -> np.ndarray:  # noqa: N802
@@ -145,6 +147,8 @@ def knowledge(left: Left, attacker: str, seed: int) -> tuple[Known, dict[str, np
         given["public"] = table.iloc[place].reset_index(drop=True)
     if level == 3:
         given["key"] = left.key
+    if left.earlier is not None:
+        given["earlier"] = read(left.earlier)
     truth = {"X": X[np.maximum(source, 0)], "fair": fair, "records": X, "place": place}
     if left.others is not None:
         both = pd.concat([table, left.others], ignore_index=True)
@@ -218,6 +222,8 @@ def audit(left: Left, attacker: str) -> dict[str, Any]:
     options: Sequence[str | Path] = left.options
     if left.named:
         options = [*options, "--id", left.named]
+    if left.earlier:
+        options = [*options, "--also", left.earlier]
     if attacker == "key_holder" and left.key:
         options = [*options, "--key", left.key, "--trials", "1"]
     said = isinglass("audit", left.table, left.release, *options, "--seed", "1", "--json")

@@ -50,6 +50,21 @@ def ours(
     return make
 
 
+def twice(first: tuple[str, ...], table: Table, method: str, *sets: str) -> Callable[[Path], Left]:
+    """Two releases of the same rows: the `first` by its method and settings, then another."""
+
+    def make(folder: Path) -> Left:
+        records, earlier, out = table(), folder / "earlier.parquet", folder / "left.parquet"
+        records.to_csv(folder / "table.csv", index=False)
+        for path, (name, *options) in ((earlier, first), (out, (method, *sets))):
+            chosen = [f"--set={s}" for s in (*options, f"random_state={len(name)}250193")]
+            command = ("release", folder / "table.csv", "-o", path, "--method", name, "--again")
+            isinglass(*command, *chosen)
+        return Left(folder / "table.csv", out, None, tuple(records), earlier=earlier)
+
+    return make
+
+
 def _matrix(columns: int, width: int) -> str:
     return ig.public_matrix(columns, width, study="red", seed="5e" * 32, force=True).to_text()
 

@@ -26,6 +26,7 @@ breast = partial(t.real, "breast_w", 699)
 diabetes = partial(t.real, "diabetes", 768)
 fraud = partial(t.real, "credit_fraud", 1500)
 ten = partial(t.factors, 1500, 10, 4, rest=0.3)
+twelve = partial(t.factors, 1000, 12, 3, rest=0.3)
 wide = partial(t.factors, 1000, 60, 6, rest=0.3)
 apart = partial(t.independent, 2000, 6)
 groups = partial(t.clusters, 1500, 6)
@@ -165,6 +166,15 @@ SETTINGS = [
          mk.foreign(answers, mk.pseudonyms), foreign.codes),
     Case("sizes-from-directions", "a random factor for each row", "acquainted", "r2",
          mk.foreign(partial(t.clusters, 1500, 10), mk.factor_by_row), foreign.size_from_direction),
+    Case("noise-then-projection", "noise of scale 4, then a projection to 3 columns of 12",
+         "outsider", "r2",
+         mk.twice(("gaussian", "scale=4"), twelve, "projection", "n_components=3"),
+         alone.one_on_the_other),
+    Case("noise-then-tanh", "noise of scale 4, then tanh", "outsider", "r2",
+         mk.twice(("gaussian", "scale=4"), diabetes, "tanh"), alone.one_on_the_other),
+    Case("projection-then-noise", "a projection to half of the columns, then noise of scale 4",
+         "outsider", "r2",
+         mk.twice(("projection",), pendigits, "gaussian", "scale=4"), alone.one_on_the_other),
     Case("control-noise-wide", "numbers that mean nothing, 60 columns", "insider", "resisted",
          mk.foreign(wide, mk.fresh_noise)),
     Case("control-synthetic-groups", "a fresh table of the same covariance", "insider", "resisted",

@@ -74,14 +74,17 @@ def without_partners(Z: Array, known: ColumnStatistics) -> Array:
     return np.column_stack([Z[:, i] - np.sign(alike[i, j]) * Z[:, j] for i, j in pairs])
 
 
-def shares_beside(other: Array) -> Iterator[tuple[str, Turn]]:
-    """The same where the other share left beside the release."""
+def shares_beside() -> Iterator[tuple[str, Callable[[Array], Turn]]]:
+    """The same where the other share left beside the release, and is given with its rows."""
     for name, operation in _OPERATIONS.items():
-        yield f"{name} with what left beside", _with(operation, other)
+        yield f"{name} with what left beside", _with(operation)
 
 
-def _with(operation: Callable[[Array, Array], Array], other: Array) -> Turn:
-    return lambda Z, known: np.asarray(operation(Z, other))
+def _with(operation: Callable[[Array, Array], Array]) -> Callable[[Array], Turn]:
+    def made_of(other: Array) -> Turn:
+        return lambda Z, known: np.asarray(operation(Z, other))
+
+    return made_of
 
 
 def without_group_means(groups: Array) -> Turn:

@@ -23,6 +23,7 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.marginals import clipped
 from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.noisy_targets import WAYS, explained
 from isinglass.attack.row_filter import filtered
 from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.errors import AttackError
@@ -40,17 +41,28 @@ class KeptColumnsAttack(Attack):
     may be what counts: the weekday of a date, the first letters of a code. What the kept columns do
     not tell is read from the released row, as far as it is more than noise, along the rows where
     their order is known.
+
+    With `regress`, a line or a kind of curve, what left by another method counts as kept: noise
+    in one release has nothing to do with a rotation or a distortion of the same records, so that
+    a release with noise is a table of targets, and others tell what there is in it but noise.
     """
 
     name = "kept_columns"
     needs = (KeptColumns,)
 
-    def __init__(self, *, random_state: chance.RandomState = None) -> None:
+    def __init__(
+        self, *, regress: str | None = None, random_state: chance.RandomState = None
+    ) -> None:
+        if regress is not None and regress not in WAYS:
+            raise ValueError(f"regress must be None or one of {', '.join(WAYS)}, got {regress!r}")
+        self.regress = regress
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)
         Z = rows_of(released)
+        if self.regress is not None:
+            return explained(Z, known, chance.generator(self.random_state), self.regress)
         kept = known.need(KeptColumns)
         if len(kept.values) != len(Z) or not kept.values.shape[1]:
             raise AttackError(f"kept columns must have the release's {len(Z)} rows")

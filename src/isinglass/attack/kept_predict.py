@@ -63,7 +63,7 @@ def predict_from_kept(
     learners: list[_Learner] = [_Groups.of(groups, trained, values, weights) for groups in whole]
     if kept.shape[1] > 1 or not is_category.all():
         learners += [
-            _Ridge.of(features, trained, values, weights, rng)
+            Ridge.of(features, trained, values, weights, rng)
             for features in _designs(kept, is_category, rng)
         ]
     few = trusted is not None
@@ -125,7 +125,7 @@ def _of_parts(
         _Groups.of(groups, trained, values, weights) for groups in [*first, *twos]
     ]
     if len(best) > 1 and not few:
-        learners.append(_Ridge.of(_marks(best), trained, values, weights, rng))
+        learners.append(Ridge.of(_marks(best), trained, values, weights, rng))
     return learners
 
 
@@ -171,7 +171,7 @@ class _Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ridge:
+class Ridge:
     """Ridge regression by the eigenvectors of its features, each column with its own strength."""
 
     features: Array = field(repr=False)
@@ -190,7 +190,7 @@ class _Ridge:
         values: Array,
         weights: Array,
         rng: np.random.Generator,
-    ) -> _Ridge:
+    ) -> Ridge:
         if len(trained) > _MOST_FITTED:
             # Rows of known records weigh most, and come first.
             some = np.sort(np.argsort(-weights + 1e-9 * rng.random(len(weights)))[:_MOST_FITTED])
@@ -213,6 +213,10 @@ class _Ridge:
             best[better] = loss[better]
         own = _numbers(trained, len(features))
         return cls(features, directions, inverse * inner, inverse, own, values, weights)
+
+    def fitted(self, rows: Rows) -> Array:
+        """Values of any row, a training row by all that was learned."""
+        return np.asarray((self.features[rows] @ self.directions) @ self.coefficients)
 
     def predict(self, rows: Rows) -> Array:
         turned = self.features[rows] @ self.directions

@@ -24,7 +24,13 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.known_input import distinct_pairs
 from isinglass.attack.marginals import deviations
-from isinglass.attack.noise_fit import averaged, first_columns, fit_by_distance, fit_by_parameters
+from isinglass.attack.noise_fit import (
+    averaged,
+    first_columns,
+    fit_by_distance,
+    fit_by_parameters,
+    others_alike,
+)
 from isinglass.attack.ranking import compared, log_error, mean_log_rank, places_of, settled
 from isinglass.attack.regression import fit_ridge
 from isinglass.attack.residual import Backward, covariance_of, learn_backward, whitening
@@ -149,7 +155,10 @@ def _learned(
             f"got {pairs.records.shape[1]}"
         )
     distinct = KnownPairs(*distinct_pairs(pairs, len(Z)))
-    if told is not None and _claim_holds(told, distinct):
+    others = known.find(OtherReleases)
+    # What a release of another kind tells, the claim of this one does not.
+    beside = others is not None and len(others_alike(Z, P, others)) < len(others.tables)
+    if told is not None and not beside and _claim_holds(told, distinct):
         return told
     backward = learn_backward(Z, P, known, rng)
     rows, records = backward.pair_rows, backward.records
@@ -164,7 +173,8 @@ def _learned(
     way, rank = _best_way(backward, forward, some, groups)
     if told is not None:
         told_rank = _told_rank(told, records[some], rows[some], groups)
-        if told_rank <= rank + _MARGIN:
+        # Where no known record is public nothing tells which is better; what uses more may be.
+        if told_rank <= rank + _MARGIN if told_rank is not None else not beside:
             return told
     return Learned(backward, forward, way, groups)
 
@@ -235,10 +245,12 @@ def _claim_holds(told: Told, pairs: KnownPairs) -> bool:
     return bool(own.mean() >= float((sizes - away)[found].mean()) - flattered)
 
 
-def _told_rank(told: Told, records: Array, rows: Rows, groups: Groups | None) -> float:
-    """The rank of the true records by what is told; 0 where none of them is public."""
+def _told_rank(told: Told, records: Array, rows: Rows, groups: Groups | None) -> float | None:
+    """The rank of the true records by what is told; None where none of them is public."""
     own, public = _own_fits(told, records, rows)
-    return mean_log_rank(told.fit(rows[public]), own, rows[public], groups) if public.any() else 0.0
+    if not public.any():
+        return None
+    return mean_log_rank(told.fit(rows[public]), own, rows[public], groups)
 
 
 def _own_fits(told: Told, records: Array, rows: Rows) -> tuple[Array, NDArray[np.bool_]]:

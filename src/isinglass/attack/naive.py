@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.attack.base import Attack, rows_of
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, OtherReleases
 from isinglass.attack.marginals import clipped, deviations, divisors, keeps_units
+from isinglass.attack.noise_size import noise_weights
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -49,10 +50,13 @@ class NaiveAttack(Attack):
         alike = [table for table in tables if table.shape[1] == d]
         if not alike:
             return mean.copy()
+        # What is said is said of this release; others are of any kind.
         said = keeps_units(known)
-        in_units = np.array([_in_units(t, statistics, said=said) for t in alike])
-        # Noise averages out over releases; columns that only look alike are averaged with none.
-        weights = in_units / np.maximum(in_units.sum(axis=0), 1)
+        in_units = np.array([_in_units(t, statistics, said=said and t is tables[0]) for t in alike])
+        # Noise averages out over releases, those with more of it counting less; columns that
+        # only look alike are averaged with none.
+        weights = in_units * noise_weights(alike, statistics)
+        weights /= np.where(in_units.any(axis=0), weights.sum(axis=0), 1.0)
         average = np.einsum("tj,tij->ij", weights, np.stack(alike))
         some = np.asarray(in_units.any(axis=0))
         return clipped(_read(np.where(some, average, alike[0]), statistics, some), known)

@@ -15,7 +15,8 @@ from isinglass.attack.fit import (
     per_record,
     proportional,
 )
-from isinglass.attack.knowledge import OtherReleases, PublicParameters
+from isinglass.attack.knowledge import ColumnStatistics, OtherReleases, PublicParameters
+from isinglass.attack.noise_size import in_table_units
 
 Array = NDArray[Any]
 
@@ -26,18 +27,41 @@ _NO_NOISE = 1e-6
 def averaged(
     Z: Array, P: Array, public: PublicParameters, others: OtherReleases | None
 ) -> tuple[Array, Array, PublicParameters]:
-    """The mean of releases with independent additive noise, made alike, and its smaller noise.
+    """The mean of releases with independent additive noise, and its smaller noise.
 
-    The mean of m gaussian releases tells all that they tell; that of uniform ones is nearly
-    gaussian, too.
+    Those with less noise weigh more: what two of them differ by is the noise of both, and what one
+    varies more than the public table is its own. The mean of gaussian releases tells all that they
+    tell; that of uniform ones is nearly gaussian, too.
     """
-    alike = [] if others is None else [t for t in others.tables if t.shape == Z.shape]
-    if public.method != "additive_noise" or not alike:
+    if public.method != "additive_noise" or others is None:
         return Z, P, public
-    m = 1 + len(alike)
-    scale = np.asarray(public.parameters.get("scale", 1.0), dtype=np.float64) / np.sqrt(m)
-    said = {**public.parameters, "scale": scale, "distribution": "gaussian"}
-    return np.mean([Z, *alike], axis=0), P, replace(public, parameters=said)
+    statistics, alike = ColumnStatistics.of(P), others_alike(Z, P, others)
+    said = public.parameters
+    claimed = _claimed(said.get("scale", 1.0), P.shape[1])
+    if not alike or claimed is None:
+        return Z, P, public
+    unit = statistics.deviation if said.get("relative", True) else np.ones(P.shape[1])
+    unit = np.where(unit > 0, unit, 1.0)
+    own, table = np.square(claimed), np.square(statistics.deviation / unit)
+    each = [own]
+    for seen in alike:
+        # Either difference of variances is known to a few percent of the larger of the two.
+        differ = np.square((Z - seen) / unit).mean(axis=0) - own
+        excess = np.square(seen.std(axis=0) / unit) - table
+        each.append(np.where(own < table, differ, excess))
+    least = np.maximum(0.01 * np.minimum(own, table), 1e-12)
+    noise = np.maximum(np.array(each), least)
+    weights = (1.0 / noise) / (1.0 / noise).sum(axis=0)
+    mean = np.einsum("tj,tij->ij", weights, np.stack([Z, *alike]))
+    scale = np.sqrt((np.square(weights) * noise).sum(axis=0))
+    said = {**said, "scale": scale, "distribution": "gaussian"}
+    return mean, P, replace(public, parameters=said)
+
+
+def others_alike(Z: Array, P: Array, others: OtherReleases) -> list[Array]:
+    """Other releases whose columns look like those of the public table, as this one's should."""
+    statistics = ColumnStatistics.of(P)
+    return [t for t in others.tables if t.shape == Z.shape and in_table_units(t, statistics)]
 
 
 def first_columns(public: PublicParameters, n: int | None) -> PublicParameters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ _MOST_ERRORS, _MOST_COLUMNS = 5.0, 0.9
 _BATCHES = 20
 #: How far a mean may be off in deviations, and where the release says that columns are kept.
 _FAR, _FAR_SAID = 0.3, 1.0
+#: Releases of one kind are no more than so many times as wide as each other.
+_MOST_WIDER = 3.0
+#: Less noise than this share of a column's variance is none.
+_LEAST_NOISE = 1e-6
 
 
 def noise_variance(Z: Array, known: Knowledge, n_columns: int) -> Array | None:
@@ -51,19 +56,57 @@ def difference_variance(Z: Array) -> Array:
 
 
 def releases_averaged(Z: Array, known: Knowledge) -> Array:
-    """The mean of the release and all others of its shape, in which noise is smaller.
+    """The mean of the release and all others that are like it, in which noise is smaller.
 
-    Releases whose columns differ more than noise makes them are of another kind.
+    Where these are the table's own columns, those with less noise weigh more.
+    """
+    alike = [Z, *(table for table, same in others_sorted(Z, known) if same)]
+    if len(alike) < 2:
+        return Z
+    statistics = known.find(ColumnStatistics)
+    if statistics is None or noise_variance(Z, known, len(statistics.mean)) is None:
+        return np.asarray(np.mean(alike, axis=0))
+    weights = noise_weights(alike, statistics)
+    return np.asarray(np.einsum("tj,tij->ij", weights, np.stack(alike)))
+
+
+def others_sorted(Z: Array, known: Knowledge) -> list[tuple[Array, bool]]:
+    """Every other release, and whether it is the same columns as this one with other noise.
+
+    A release of the table's own columns is like others of these, and like no others. Of two that
+    are not, no more can be told than that they are about as wide, and that their means differ no
+    more than noise makes them.
     """
     others, spread = known.find(OtherReleases), deviations(Z)
-    alike = [Z]
+    statistics = known.find(ColumnStatistics)
+    d = Z.shape[1] if statistics is None else len(statistics.mean)
+    told = statistics is not None and noise_variance(Z, known, d) is not None
+    found = []
     for table in () if others is None else others.tables:
-        if table.shape == Z.shape:
-            off = np.abs(table.mean(axis=0) - Z.mean(axis=0))
-            wide = np.maximum(spread, deviations(table))
-            if (off <= _MOST_ERRORS * np.sqrt(2 / len(Z)) * wide + 1e-12).all():
-                alike.append(table)
-    return np.asarray(np.mean(alike, axis=0)) if len(alike) > 1 else Z
+        same = table.shape == Z.shape
+        if same and statistics is not None and table.shape[1] == d:
+            same = in_table_units(table, statistics) is told
+        if same and not told:
+            off, width = np.abs(table.mean(axis=0) - Z.mean(axis=0)), deviations(table)
+            wide = np.maximum(spread, width)
+            alike = off <= _MOST_ERRORS * np.sqrt(2 / len(Z)) * wide + 1e-12
+            same = bool((alike & (wide <= _MOST_WIDER * np.minimum(spread, width))).all())
+        found.append((table, same))
+    return found
+
+
+def in_table_units(table: Array, statistics: ColumnStatistics) -> bool:
+    """Whether released columns look like the table's own, perhaps with noise."""
+    same = table.shape[1] == len(statistics.mean)
+    return same and _looks_like(table, statistics, said=False)
+
+
+def noise_weights(tables: Sequence[Array], statistics: ColumnStatistics) -> Array:
+    """For each column how much every release counts: as its noise is smaller; one in all."""
+    own = np.square(statistics.deviation)
+    excess = np.array([np.square(deviations(table)) - own for table in tables])
+    counted = 1.0 / np.maximum(excess, np.maximum(_LEAST_NOISE * own, 1e-300))
+    return np.asarray(counted / counted.sum(axis=0))
 
 
 def _looks_like(Z: Array, statistics: ColumnStatistics, *, said: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,17 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.knowledge import (
-    Fact,
-    Knowledge,
-    OtherReleases,
-    PublicParameters,
-)
+from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PublicParameters
 from isinglass.attack.marginals import clipped
-from isinglass.attack.noise_law import UNSURE, Factors, additive_law, method_of
+from isinglass.attack.noise_law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
+from isinglass.attack.noise_size import others_sorted
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
+
+#: Noise that differs by no more than this share of its variance was drawn alike.
+_ALIKE = 0.2
 
 METHODS = ("auto", "bounds", "pca", "bayes")
 
@@ -34,8 +34,8 @@ class SpectralAttack(Attack):
 
     It needs the noise's size: from the `PublicParameters` of the release, or, where nobody
     explained it, from `ColumnStatistics` (what the release's columns vary too much). Other
-    releases of the same shape are averaged first, which divides the noise's variance by their
-    number. Factors instead of noise are filtered as logarithms where a column has one sign.
+    releases of the same columns are averaged first, those with less noise counting more. Factors
+    instead of noise are filtered as logarithms where a column has one sign.
 
     Parameters
     ----------
@@ -72,15 +72,24 @@ class SpectralAttack(Attack):
         if len(releases[0]) < 2:
             raise AttackError("this attack needs at least 2 released records")
         if method_of(known) == "multiplicative_noise":
-            found = self._undo_factors(releases, known)
+            spread = releases[0].var(axis=0)
+            drawn_alike = [
+                Z for Z in releases if (np.abs(Z.var(axis=0) - spread) <= _ALIKE * spread).all()
+            ]
+            found = self._undo_factors(drawn_alike, known)
         else:
             found = self._undo_noise(releases, known)
         return clipped(found, known)
 
     def _undo_noise(self, releases: list[Array], known: Knowledge) -> Array:
-        laws = [additive_law(Z, known) for Z in releases]
-        variance = np.mean([law.variance for law in laws], axis=0) / len(releases)
-        found = self._filter(np.mean(releases, axis=0), variance)
+        laws = _laws(releases, known)
+        spread = releases[0].var(axis=0)
+        least = np.maximum(1e-9 * spread, 1e-300)
+        told = np.array([1.0 / np.maximum(law.variance, least) for law in laws])
+        weights = told / told.sum(axis=0)
+        variance = sum(np.square(w) * law.variance for w, law in zip(weights, laws, strict=True))
+        mean = np.einsum("tj,tij->ij", weights, np.stack(releases))
+        found = self._filter(mean, np.asarray(variance))
         for Z, law in zip(releases, laws, strict=True):
             if law.reach is not None:
                 # Uniform noise tells for certain where the truth lies; a little is left for an
@@ -157,8 +166,19 @@ def _gains(widths: Array, n_rows: int, method: str) -> Array:
     return np.where(widths > edge, np.sqrt(np.maximum(inner, 0.0)) / widths, 0.0)
 
 
+def _laws(releases: list[Array], known: Knowledge) -> list[AdditiveLaw]:
+    """The noise of each release: the first as it is said, others so or as they vary too much."""
+    first = additive_law(releases[0], known)
+    if ColumnStatistics not in known:
+        return [first, *(additive_law(Z, known) for Z in releases[1:])]
+    laws = [first]
+    for Z in releases[1:]:
+        law = additive_law(Z, known.without(PublicParameters))
+        same = np.abs(law.variance - first.variance) <= _ALIKE * first.variance
+        laws.append(replace(law, reach=first.reach) if same.all() else law)
+    return laws
+
+
 def _alike(Z: Array, known: Knowledge) -> list[Array]:
-    """The release and all others of its shape."""
-    others = known.find(OtherReleases)
-    tables = () if others is None else others.tables
-    return [Z, *(table for table in tables if table.shape == Z.shape)]
+    """The release and all others of the same columns, in which only the noise is another."""
+    return [Z, *(table for table, same in others_sorted(Z, known) if same)]

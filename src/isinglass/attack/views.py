@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,21 @@ class View:
     turn: Turn = field(repr=False)
     along_rows: bool = False  # it needs the rows in the order of the table
     whole: bool = False  # it was made for all rows of one release
+    #: What it takes from beside the release, a row for each of its rows, and how.
+    beside: Array | None = field(default=None, repr=False, compare=False)
+    made_of: Callable[[Array], Turn] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def using(cls, name: str, beside: Array, made_of: Callable[[Array], Turn]) -> View:
+        """One that needs more than the release, row for row."""
+        return cls(name, made_of(beside), whole=True, beside=beside, made_of=made_of)
+
+    def at(self, rows: NDArray[np.intp]) -> View:
+        """The same for a release of these rows only."""
+        if self.beside is None or self.made_of is None:
+            return self
+        part = self.beside[rows]
+        return replace(self, turn=self.made_of(part), beside=part)
 
 
 def views(n_columns: int) -> Iterator[View]:
@@ -71,16 +86,16 @@ def group_views(columns: Iterable[Array]) -> Iterator[View]:
     for column in columns:
         n_values = len(np.unique(column))
         if 1 < n_values <= len(column) / 2:
-            turn = column_views.without_group_means(column)
-            yield View("rows less the mean of those that agree in a column", turn, whole=True)
+            name = "rows less the mean of those that agree in a column"
+            yield View.using(name, column, column_views.without_group_means)
 
 
 def views_beside(Z: Array, others: Iterable[Array]) -> Iterator[View]:
     """Columns put together with those of another table that left, where that is as large."""
     for other in others:
         if other.shape == Z.shape:
-            for name, turn in column_views.shares_beside(np.asarray(other, dtype=np.float64)):
-                yield View(name, turn, whole=True)
+            for name, made_of in column_views.shares_beside():
+                yield View.using(name, np.asarray(other, dtype=np.float64), made_of)
 
 
 def _inside(Z: Array, known: ColumnStatistics) -> Array:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
+from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
@@ -30,11 +33,13 @@ from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
+from isinglass.auditing.apart import each_alone, mixtures, regressed, worth_it
 from isinglass.auditing.attackers import attacker_for
+from isinglass.auditing.cast import SEEN_WHOLE
 from isinglass.auditing.result import SkippedAttack
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.steps import STEPS, has_matrix, pursued
-from isinglass.auditing.viewed import Promising, through
+from isinglass.auditing.viewed import Promising, promising, through
 
 #: Attacks by name, in the order of the report.
 ATTACKS: dict[str, type[Attack]] = {
@@ -71,15 +76,23 @@ Wanted = str | tuple[str | Attack, ...]
 
 
 def plan(
-    scene: Scene, wanted: Wanted, seed: int, seen_as: Promising | None = None
+    scene: Scene,
+    wanted: Wanted,
+    seed: int,
+    seen_as: Promising | None = None,
+    *,
+    others_alone: bool = True,
 ) -> tuple[list[Step], list[SkippedAttack]]:
     """Every attacker worth sending against this release, and those that are not, with reasons.
 
-    Some are sent again, against the views `seen_as` of it.
+    Some are sent again, against the views `seen_as` of it; and against every other release alone,
+    which is as it was where this one is drawn anew.
     """
     steps: list[Step] = []
     skipped: list[SkippedAttack] = []
     asked = _asked(wanted)
+    regressing = asked.get("kept_columns", "not asked") is None
+    explained = list(regressed(scene, seed)) if regressing else []
 
     def skip(name: str, why: str, *, applicable: bool) -> None:
         skipped.append(SkippedAttack(name, why, applicable, attacker_for(ATTACKS[name])))
@@ -88,22 +101,48 @@ def plan(
         if name not in asked:
             skip(name, "it was not asked for", applicable=True)
             continue
-        reason, denied = _not_made_for(name, scene), _not_granted(name, scene)
+        seen = mixtures(scene) if name in ("unit_pursuit", "ica") else scene
+        reason, denied = _not_made_for(name, seen), _not_granted(name, seen)
+        if reason and name == "kept_columns" and explained:
+            continue  # other releases are what it needs
         if reason or denied:
             skip(name, reason or denied or "", applicable=not reason)
             continue
         own = asked[name]
-        for step in STEPS[name](scene, seed):
+        for step in STEPS[name](seen, seed):
+            if seen.released is not scene.released:
+                step = replace(step, view=np.asarray(seen.released, dtype=np.float64))
             steps.append(step if own is None else replace(step, attack=own))
     if seen_as is not None:
         steps += _viewed(scene, {step.attack.name for step in steps}, seed, seen_as)
+    steps += explained
     n, d = scene.cast.most_pairs, scene.table.shape[1]
     everything = scene.common() | scene.statistics | scene.sample()
     everything |= scene.cast.pairs(scene.table, n)
     for name, own in asked.items():
         if name not in ATTACKS and own is not None:
             steps.append(Step(own, everything, d, n, n, uses_rows=True))
+    if others_alone:
+        names = {name for name, own in asked.items() if own is None}
+        steps += _alone(scene, names, seed, views=seen_as is not None)
     return steps, skipped
+
+
+def _alone(scene: Scene, names: set[str], seed: int, *, views: bool) -> Iterator[Step]:
+    """Attacks on every release alone, and on views of other releases that are as wide as it."""
+    for which, alone, kinds in each_alone(scene):
+        view = np.asarray(alone.released, dtype=np.float64)
+        other = alone.released is not scene.released and view.shape == alone.table.shape
+        if views and other and len(view) <= SEEN_WHOLE:
+            read = Promising(promising(alone, chance.generator(seed)).read)
+            for step in _viewed(alone, names, seed, read):
+                yield replace(step, how=f"{step.how}, {which}")
+        for name in kinds:
+            if name in names and not (_not_made_for(name, alone) or _not_granted(name, alone)):
+                for step in STEPS[name](alone, seed):
+                    if worth_it(alone, step):
+                        how = f"{step.how}, {which}" if step.how else which
+                        yield replace(step, how=how, view=view)
 
 
 def _viewed(scene: Scene, names: set[str], seed: int, seen_as: Promising) -> Iterator[Step]:

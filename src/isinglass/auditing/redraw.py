@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isinglass.attack.knowledge import KeptColumns
+from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing.cast import ENOUGH, HELD_OUT, cast_rows, far_rows
 from isinglass.auditing.result import Detection
 from isinglass.auditing.scene import Scene
@@ -38,6 +39,7 @@ class Redrawn:
     """A release that might have been."""
 
     scene: Scene
+    rows: NDArray[np.intp] = field(repr=False)  # of the table, that were released
     held_out: Array = field(repr=False)
     detection: Detection | None
     persons: Persons | None = None  # where all records of a person were held out together
@@ -54,14 +56,17 @@ def redraw(
     levels: tuple[int, ...] | None = None,
     with_key: bool = False,
     order_shows: bool = True,
+    others: Sequence[Array] = (),
+    other_parameters: Sequence[PublicParameters | None] = (),
     persons: Array | None = None,
     detect: bool = True,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
 
     With `persons`, which says whose record each row is, all records of one person in five. Other
-    releases of the rows were made under their own keys and cannot be drawn again. Without
-    `detect` nobody looks for outliers, and none is attacked apart.
+    releases of the rows were made under their own keys and cannot be drawn again: those whose row
+    i is record i are cut to the records that are released. Without `detect` nobody looks for
+    outliers, and none is attacked apart.
     """
     order, n_held = _order(len(subject.table), persons, rng)
     if perturbation.needs_table and len(order) > _MOST_REFITTED:
@@ -102,10 +107,12 @@ def redraw(
         None if beside is None else beside.values,
         key=fresh if with_key else None,
         rows_correspond=correspond,
+        others=tuple(other[rows] for other in others) if correspond else (),
+        other_parameters=tuple(other_parameters) if correspond else (),
         order_shows=order_shows,
     )
     whose = None if persons is None else Persons(persons[rows], persons[held])
-    return Redrawn(scene, np.asarray(subject.table[held], dtype=np.float64), detection, whose)
+    return Redrawn(scene, rows, np.asarray(subject.table[held], dtype=np.float64), detection, whose)
 
 
 def _order(n_rows: int, persons: Array | None, rng: np.random.Generator) -> tuple[Array, int]:

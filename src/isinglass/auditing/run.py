@@ -228,6 +228,9 @@ def audit(
     own = _table_kept(beside, table_kept, rows_correspond, len(X))
     if beside is not None and own is not None and beside.parts is None:
         beside = with_parts(beside, own, X, noise_on(X, Z))
+    others = tuple(numbers(other, "other_releases") for other in other_releases)
+    if any(len(other) != len(Z) for other in others):
+        raise AuditError(f"other releases must have the release's {len(Z):,} rows")
     scene = Scene(
         X,
         Z,
@@ -235,7 +238,7 @@ def audit(
         parameters,
         beside,
         own,
-        tuple(numbers(other, "other_releases") for other in other_releases),
+        others,
         perturbation if hasattr(perturbation, "_key") else None,
         rows_correspond,
         tuple(other_parameters),
@@ -248,12 +251,10 @@ def audit(
     if given is None and wanted == "auto":
         seen_as = promising(scene, chance.generator(seed))
 
-    def steps_for(scene: Scene, seed: int) -> Any:
-        if given is not None:
-            return plan_given(scene, wanted, given)
-        return plan(scene, wanted, seed, seen_as)
-
-    steps, skipped = steps_for(scene, seed)
+    if given is not None:
+        steps, skipped = plan_given(scene, wanted, given)
+    else:
+        steps, skipped = plan(scene, wanted, seed, seen_as)
     n_drawn = 0
     if perturbation is not None and given is None:
         n_drawn = REDRAWN if n_trials is None else max(0, n_trials - 1)
@@ -287,8 +288,16 @@ def audit(
 
     alike = perturbation or made_by
     for number in range(1, n_drawn + 1):
-        drawn = hold_out(rng, whose, with_key=scene.key is not None, order_shows=scene.order_shows)
-        again, _ = steps_for(drawn.scene, seed + number)
+        drawn = hold_out(
+            rng,
+            whose,
+            with_key=scene.key is not None,
+            order_shows=scene.order_shows,
+            others=scene.others if rows_correspond else (),
+            other_parameters=scene.other_parameters if rows_correspond else (),
+        )
+        views = None if seen_as is None else seen_as.at(drawn.rows)
+        again, _ = plan(drawn.scene, wanted, seed + number, views, others_alone=False)
         trials.append(
             attack_all(
                 drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell

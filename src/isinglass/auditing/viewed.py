@@ -43,6 +43,12 @@ class Promising:
     matched: tuple[View, ...] = ()
     learned: tuple[View, ...] = ()
 
+    def at(self, rows: NDArray[np.intp]) -> Promising:
+        """The same views for a release of these rows only."""
+        return Promising(
+            *(tuple(v.at(rows) for v in some) for some in (self.read, self.matched, self.learned))
+        )
+
 
 def promising(scene: Scene, rng: np.random.Generator) -> Promising:
     """Try all views on a part of the release; the audit knows the truth, and so what they show.

@@ -39,7 +39,7 @@ STORIES = {
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
     "row_order": "smooths the release along its rows, or interpolates between known ones",
-    "kept_columns": "predicts values from the columns that left unchanged",
+    "kept_columns": "predicts values from columns that left unchanged, or from other releases",
     "matched_columns": "matches columns and rows of a file that nobody explained",
     "codes": "opens codes by how often they occur and in which company",
     "row_factor": "takes off one number that changed all values of a row",
