@@ -120,6 +120,15 @@ def test_weak_and_strong_noise_are_linked_as_well_as_weak_noise():
     assert shares[0] > 0.7
 
 
+def test_records_are_linked_by_another_release_whatever_the_noise_of_this_one_tells():
+    few, rows = X[:200], np.arange(60)
+    noisy = few + 4 * few.std(axis=0) * RNG.normal(size=few.shape)
+    known = PublicParameters("additive_noise", {"scale": 4.0}) | PublicTable(few)
+    known |= KnownPairs(rows, few[rows]) | OtherReleases((TURNED[:200, :2],))
+    guess = LinkageAttack(random_state=0).guess(noisy, known)
+    assert (guess == few).all(axis=1)[60:].mean() > 0.9
+
+
 def test_it_says_what_it_lacks():
     with pytest.raises(AttackError, match="another kind of release"):
         regressed("line", NOISY + 1e-3)

@@ -111,6 +111,17 @@ def test_no_attacker_gets_less_from_two_releases_than_from_one(pair):
     assert all(found.r2 > alone[name].r2 - 0.01 for name, found in both.items())
 
 
+def test_what_hides_another_release_alone_is_undone(planned):
+    """Running sums tell all; numbers that mean nothing beside them change nothing in that."""
+    report = ig.audit(
+        X, RNG.normal(size=X.shape), other_releases=[np.cumsum(X, axis=0)],
+        rows_correspond=True, random_state=1,
+    )  # fmt: skip
+    outsider = report.findings.attackers[0]
+    assert outsider.r2 > 0.95
+    assert outsider.knowledge.endswith("the other release alone")
+
+
 def test_noise_beside_a_projection_keeps_nobody_from_being_linked():
     linked = audited("gaussian", "projection", attacks=["linkage"])["insider"].linked
     assert linked > 0.9
