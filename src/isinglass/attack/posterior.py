@@ -21,6 +21,7 @@ from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
     Knowledge,
+    KnownPairs,
     PopulationSample,
     PublicParameters,
     PublicTable,
@@ -59,8 +60,8 @@ class PosteriorAttack(Attack):
     attacker adds like noise to records of the sample that he leaves out, guesses them, and keeps
     the width that does best. Under uniform noise a cell says for certain how far off its value
     can be, and the cells of correlated columns say it together: candidates are drawn near the
-    sample's records and averaged by how far they are outside. Of a public table the records
-    themselves are the candidates.
+    sample's records and averaged by how far they are outside. Records of known pairs join the
+    sample. Of a public table the records themselves are the candidates.
 
     Without any records the prior is by column statistics: a law of each column that has its
     bounds, mean, deviation and skewness. Far values of heavy tails show in it, and values at the
@@ -79,7 +80,9 @@ class PosteriorAttack(Attack):
         prior = sample if public is None else public
         if prior is None:
             return clipped(_by_statistics(Z, known, rng), known)
-        records = prior.records
+        records, pairs = prior.records, known.find(KnownPairs)
+        if public is None and pairs is not None and pairs.records.shape[1] == records.shape[1]:
+            records = np.vstack([records, pairs.records])
         if Z.shape[1] != records.shape[1]:
             raise AttackError(
                 f"the release has {Z.shape[1]} columns and the sample {records.shape[1]}: noise "

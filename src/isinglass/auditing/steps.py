@@ -52,6 +52,8 @@ Array = NDArray[Any]
 
 #: Draws of a few known pairs, where it is luck which of them tell something.
 _DRAWS = 3
+#: A sample that grows by less than this tells no more.
+_MORE_RECORDS = 0.25
 
 
 def has_matrix(scene: Scene) -> bool:
@@ -146,9 +148,17 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
     seen = scene.seen()
     if _law_tells(scene, seen, known):
         yield Step(attack, known, d)
-    yield Step(attack, known | scene.sample(), d)
+    sample, n = scene.sample(), min(few_pairs(d), scene.cast.most_pairs)
+    yield Step(attack, known | sample, d)
+    if scene.rows_correspond is False:
+        return
+    # Recognized records are as good as further ones of the sample.
+    if n > _MORE_RECORDS * len(sample.records):
+        pairs = scene.cast.pairs(scene.table, n)
+        yield Step(attack, known | sample | pairs, d, n, n, uses_rows=True)
+    # The guess consists of records and comes near to all of them: only its rows can be scored.
     if _own_columns(scene, seen, known):
-        yield Step(attack, known | scene.public_table(), d)
+        yield Step(attack, known | scene.public_table(), d, uses_rows=True)
 
 
 def _own_columns(scene: Scene, seen: Array, known: Knowledge) -> bool:

@@ -33,7 +33,7 @@ STORIES = {
     "ica": "unmixes the release into independent columns",
     "map": "computes the likeliest record from what is public about the method",
     "spectral": "filters the noise out by what columns have in common",
-    "posterior": "averages over the records of a sample that noise may have turned into the row",
+    "posterior": "averages over all records that noise of this law may have turned into the row",
     "linkage": "takes the record of a public table that fits best",
     "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
     "distance": "finds known records by the distances between them, then fits the way back",
