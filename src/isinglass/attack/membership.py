@@ -23,6 +23,7 @@ _NEIGHBORS = 5
 #: Numbers of released rows that may span the flat of a group.
 _FLATS = (2, 3, 5, 8, 12, 20, 32, 64)
 _MOST_FLATS = 4_000  # released rows around which flats are spanned
+_ENOUGH_RECORDS = 500  # to show what records are like
 _BLOCK = 1 << 20  # distances held at once by each thread
 
 
@@ -158,10 +159,10 @@ def _off_flat(near: Array, x: Array) -> Array:
 def _linker(Z: Array, X: Array, known: Knowledge) -> PairFit:
     """How well records fit released rows, by what known pairs teach.
 
-    Records of a sample, where there is one, show beside those in question what records are like.
+    Where records in question are few, those of a sample show beside them what records are like.
     """
     from isinglass.attack.linker import make_linker
 
-    sample = known.find(PopulationSample)
-    public = X if sample is None else np.vstack([X, sample.records])
+    sample, more = known.find(PopulationSample), max(0, _ENOUGH_RECORDS - len(X))
+    public = X if sample is None else np.vstack([X, sample.records[:more]])
     return make_linker(Z, known | PublicTable(public, complete=False), 0).fit()
