@@ -54,8 +54,9 @@ def each_alone(scene: Scene) -> Iterator[tuple[str, Scene, tuple[str, ...]]]:
     yield "this release alone", _of_releases(scene, 0), names
     for number in range(1, 1 + len(scene.others)):
         which = "the other release" if len(scene.others) == 1 else f"other release {number}"
-        same = _is_like(scene, number - 1)
-        yield f"{which} alone", _of_releases(scene, number), names if same else names + further
+        # A posterior takes one release, this one.
+        sent = names + (("posterior",) if _is_like(scene, number - 1) else further)
+        yield f"{which} alone", _of_releases(scene, number), sent
 
 
 def _is_like(scene: Scene, number: int) -> bool:
