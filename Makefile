@@ -90,13 +90,16 @@ check: style $(VENV)/.kernels postgresql
 	test $$types = 0 || echo "make check: types or layers are wrong"; \
 	exit $$((tests | types))
 
-# The log is to be committed: it says what passed, when, and on which commit.
+# The log is to be committed: it says what passed, when, and on which commit. So is the red team's
+# table, made of what its tests left.
 check-all: SHELL := bash
 check-all: .SHELLFLAGS := -o pipefail -c
 check-all: lint $(VENV)/.kernels postgresql
 	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
+	rm -rf build/redteam; export ISINGLASS_REDTEAM=$(abspath build/redteam); \
 	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
+	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/redteam-table.md 2> /dev/null
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb

@@ -19,6 +19,7 @@ from tests.redteam.harness import (
     play_script,
     r2,
 )
+from tests.redteam.table import kept_line, told
 
 
 def _marked(case: Case):
@@ -29,13 +30,15 @@ def _marked(case: Case):
 def test_the_audit_finds_what_the_script_finds(case, tmp_path):
     try:
         left = case.make(tmp_path)
-    except RefusedError:
+    except RefusedError as error:
+        keep(case, None, None, str(error))
         assert case.refusable, "this release can be made, and has to be judged"
         return  # nothing left
     script = play_script(case, left)
     if not case.refusable:  # those may have been mended since
         assert (script or 0.0) >= FIGURES.get(case.name, 0.0) - 0.1, "the script lost its way"
     found, verdict = audited(audit(left, case.attacker), case.attacker, case.measure)
+    keep(case, script, found, verdict)
     if script is None:
         assert verdict == RESISTED, f"a control: {case.leaves}"
     else:
@@ -43,6 +46,14 @@ def test_the_audit_finds_what_the_script_finds(case, tmp_path):
             f"{case.leaves}: the script of the {case.attacker} reached {case.measure} "
             f"{script:.3f}, the audit {found:.3f} ({verdict})"
         )
+
+
+def keep(case: Case, script: float | None, found: float | None, verdict: str) -> None:
+    """A line for the table in the docs, where somebody wants it."""
+    path = kept_line(case)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(told(case, script, found, verdict))
 
 
 def test_the_cases_cover_what_they_promise():
