@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     here = Path(__file__).parent
     turn = {here / name: number for number, name in enumerate(ORDER)}
     items.sort(key=lambda item: turn.get(item.path, len(turn)))
-    if config.getoption("dist", "no") == "loadgroup":
+    if config.getoption("loadgroup", False):  # so a worker knows of --dist loadgroup
         for item in items:
             if item.get_closest_marker("matrix") is None:
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
