@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -61,6 +63,18 @@ def _own_register(tmp_path_factory, monkeypatch):
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
     home.mkdir(parents=True)
     monkeypatch.setenv("ISINGLASS_HOME", str(home))
+
+
+_DRAWN: dict[str, Any] = {}
+
+
+@pytest.fixture(autouse=True)
+def _same_draws(request):
+    """A file's `RNG` begins each test where its import left it, whatever ran before."""
+    generator = getattr(request.module, "RNG", None)
+    if isinstance(generator, np.random.Generator):
+        state = _DRAWN.setdefault(request.module.__name__, generator.bit_generator.state)
+        generator.bit_generator.state = state
 
 
 @pytest.fixture(scope="session")
