@@ -24,6 +24,8 @@ _SHARE, _MOST_FACTORS = 0.9, 8
 _LEAST_REST = 0.05
 #: Rows and candidates that tell one factor from several, and how much likelier one must be.
 _COMPARED, _LIKELIER = (300, 1_000), 0.02
+#: What a column has of its own where all measure one quantity, in deviations.
+_ALMOST_ONE = 0.3
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -82,30 +84,36 @@ def factors(centered: Array, variance: Array, *, most: int = _MOST_FACTORS) -> t
     return loadings, rest
 
 
+def _one_quantity(n_columns: int) -> tuple[Array, Array]:
+    """Loadings and rests of columns that all measure the same."""
+    loading = np.sqrt(1 - _ALMOST_ONE**2)
+    return np.full((n_columns, 1), loading), np.full(n_columns, _ALMOST_ONE)
+
+
 def by_factors(
     U: Array, centered: Array, variance: Array, reach: Array, rng: np.random.Generator
 ) -> Array | None:
     """The estimate for columns of deviation 1 that have factors in common; None without any.
 
-    One factor bends what cells tell, and may look like several: where rows are likelier with one,
-    it is one.
+    One factor bends what cells tell, and may look like several, or drown: where rows are likelier
+    with one, it is one.
     """
     tried = [factors(centered, variance)]
     count = tried[0][0].shape[1]
-    if not count:
+    tried += [factors(centered, variance, most=1)] if count > 1 else []
+    # Noise may bend or drown factors: one quantity that all columns measure is always tried.
+    tried.append(_one_quantity(U.shape[1]))
+    drawn = rng.normal(size=(candidate_count(*U.shape), max(count, 1)))
+    made = [drawn[:, : loadings.shape[1]] @ loadings.T for loadings, _ in tried]
+    some = U[:: max(1, len(U) // _COMPARED[0])][: _COMPARED[0]]
+    likely = [
+        _evidence(some, candidates[: _COMPARED[1]], reach, rest)
+        for candidates, (_, rest) in zip(made, tried, strict=True)
+    ]
+    likely[0] += _LIKELIER
+    chosen = int(np.argmax(likely))
+    if not tried[chosen][0].shape[1]:
         return None
-    if count > 1:
-        tried.append(factors(centered, variance, most=1))
-    drawn = rng.normal(size=(candidate_count(*U.shape), count))
-    made = [drawn[:, : len(loadings.T)] @ loadings.T for loadings, _ in tried]
-    chosen = 0
-    if count > 1:
-        some = U[:: max(1, len(U) // _COMPARED[0])][: _COMPARED[0]]
-        several, one = (
-            _evidence(some, candidates[: _COMPARED[1]], reach, rest)
-            for candidates, (_, rest) in zip(made, tried, strict=True)
-        )
-        chosen = int(one > several + _LIKELIER)
     rest = tried[chosen][1]
     return within_box(U, box_means(U, made[chosen], reach, rest), reach, rest)
 

@@ -79,7 +79,7 @@ class PosteriorAttack(Attack):
         public, sample = known.find(PublicTable), known.find(PopulationSample)
         prior = sample if public is None else public
         if prior is None:
-            return clipped(_by_statistics(Z, known, rng), known)
+            return clipped(posterior_by_statistics(Z, known, rng), known)
         records, pairs = prior.records, known.find(KnownPairs)
         if public is None and pairs is not None and pairs.records.shape[1] == records.shape[1]:
             records = np.vstack([records, pairs.records])
@@ -138,7 +138,7 @@ def _in_boxes(z: Array, S: Array, reach: Array, rng: np.random.Generator, *, who
     return found
 
 
-def _by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator) -> Array:
+def posterior_by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator) -> Array:
     """The estimate from the release and column statistics alone."""
     statistics, law = known.need(ColumnStatistics), _law(Z, known)
     told = told_by_cells(Z, law, statistics)

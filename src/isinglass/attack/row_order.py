@@ -22,7 +22,9 @@ from isinglass.attack.knowledge import (
 from isinglass.attack.marginals import clipped, statistics_for
 from isinglass.attack.noise_law import additive_law
 from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.posterior import posterior_by_statistics
 from isinglass.attack.registration import registered
+from isinglass.attack.row_blocks import known_of_blocks, stacked, unstacked
 from isinglass.attack.row_filter import filtered
 from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.attack.shared_noise import without_shared_noise
@@ -54,6 +56,9 @@ class RowOrderAttack(Attack):
     by_law : bool, default=False
         Whether each cell is first turned into what it tells by the noise's law. A filter then adds
         up what neighbors tell; it is a little bent, which shows where very many of them do.
+    block : int, optional
+        With `by_law`: so many rows one after the other belong together, as those of a household
+        do. Their cells are read together.
     random_state : int, Generator or None
         For the learners that known pairs are given to.
     """
@@ -61,8 +66,15 @@ class RowOrderAttack(Attack):
     name = "row_order"
     needs = (RowOrder,)
 
-    def __init__(self, *, by_law: bool = False, random_state: chance.RandomState = None) -> None:
+    def __init__(
+        self,
+        *,
+        by_law: bool = False,
+        block: int | None = None,
+        random_state: chance.RandomState = None,
+    ) -> None:
         self.by_law = by_law
+        self.block = block
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
@@ -80,12 +92,15 @@ class RowOrderAttack(Attack):
             back = np.empty((len(Z), d))
             back[order] = _on_records(rows, public.records, known)
             return back
-        found = _smoothed_cells(rows, known) if self.by_law else smoothed(rows, known, d)
+        rng = chance.generator(self.random_state)
+        if self.by_law and self.block is not None:
+            found = _by_blocks(rows, known, self.block, rng)
+        else:
+            found = _smoothed_cells(rows, known) if self.by_law else smoothed(rows, known, d)
         if pairs is not None and len(pairs.rows):
             chosen, records = distinct_pairs(pairs, len(Z))
             place = np.empty(len(order), dtype=np.intp)
             place[order] = np.arange(len(order))
-            rng = chance.generator(self.random_state)
             at = place[chosen]
             first = None if found is None else Candidate(found[at], lambda: found)
             guess = learn_and_interpolate(rows, first, at, records, known, rng)
@@ -122,6 +137,14 @@ def _smoothed_cells(rows: Array, known: Knowledge) -> Array:
     statistics = known.need(ColumnStatistics)
     told = told_by_cells(rows, additive_law(rows, known), statistics)
     return filtered(*told.as_linear(statistics), known) + statistics.mean
+
+
+def _by_blocks(rows: Array, known: Knowledge, length: int, rng: np.random.Generator) -> Array:
+    """The same with the cells of each block of rows read together, rows left over apart."""
+    blocks = stacked(rows, length)
+    found = posterior_by_statistics(blocks, known_of_blocks(known, length), rng)
+    together = unstacked(found, length)
+    return np.concatenate([together, _smoothed_cells(rows, known)[len(together) :]])
 
 
 def _n_columns(Z: Array, known: Knowledge) -> int:

@@ -35,6 +35,7 @@ from isinglass.attack.noise_size import noise_variance
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.periods import by_phase, period_of
 from isinglass.attack.posterior import PosteriorAttack, alone_is_worth_it
+from isinglass.attack.row_blocks import block_of
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.row_shift import without_shift
@@ -183,6 +184,12 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
         by_law = RowOrderAttack(by_law=True, random_state=seed)
         how = "each cell read by the law of the noise"
         yield Step(by_law, told, scene.table.shape[1], whole=True, how=how)
+        # As with periods: whoever has the file can try every length; the table tells which.
+        block = block_of(scene.table) if len(scene.table) == len(scene.released) else None
+        if block is not None:
+            by_block = RowOrderAttack(by_law=True, block=block, random_state=seed)
+            how = f"blocks of {block} rows read together by the law of the noise"
+            yield Step(by_block, told, scene.table.shape[1], whole=True, how=how)
     # Whoever has the file can try every period; the audit asks the table which is worth it.
     period = period_of(scene.table) if len(scene.table) == len(scene.released) else None
     if period is not None:
