@@ -165,3 +165,15 @@ def test_a_member_is_nearer_to_the_release_than_to_a_sample():
     known = Knowledge() | ColumnStatistics.of(table) | PopulationSample(sample)
     scores = membership_scores(released, np.vstack([table, others]), known)
     assert area(scores["nearer_than_sample"]) > area(scores["nearest"]) + 0.05
+
+
+@pytest.mark.parametrize("units", [np.ones(6), np.ptp(TABLE, axis=0)])
+def test_turned_rows_are_as_far_from_the_mean_as_their_records(units):
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(8, 6)))[0]
+    turned = (TABLE / units) @ turn.T + 3.0
+    scores = membership_scores(turned, BOTH, KNOWN)
+    assert area(scores["as_far"]) == 1.0
+    mixed = (TABLE / units) @ np.random.default_rng(8).normal(size=(6, 8))
+    assert abs(area(membership_scores(mixed, BOTH, KNOWN)["as_far"]) - 0.5) < 0.1
+    with pytest.raises(AttackError):  # a narrower release keeps no distance
+        membership_scores(turned[:, :5], BOTH, KNOWN)

@@ -86,3 +86,21 @@ def test_a_guess_stays_within_the_known_range(table):
 def test_other_releases_must_match(table):
     with pytest.raises(ig.AttackError, match="rows"):
         NaiveAttack().guess(table, ColumnStatistics.of(table) | OtherReleases((table[1:],)))
+
+
+@pytest.mark.parametrize("width", [1, 2, 9])
+def test_one_quantity_behind_all_columns_is_read_off_the_main_direction(width):
+    rng = np.random.default_rng(1)
+    scores = rng.gamma(2.0, size=(2000, 1)) + 0.3 * rng.normal(size=(2000, 9))
+    release = scores @ np.abs(rng.normal(size=(9, width)))
+    guess = NaiveAttack(one_quantity=1).guess(release, ColumnStatistics.of(scores))
+    assert left(guess, scores).max() < 0.2
+    other = NaiveAttack(one_quantity=-1).guess(release, ColumnStatistics.of(scores))
+    assert left(other, scores).min() > 1.0
+
+
+def test_one_quantity_is_one_end_or_the_other(table):
+    with pytest.raises(ValueError, match="one_quantity"):
+        NaiveAttack(one_quantity=2)
+    constant = NaiveAttack(one_quantity=1).guess(np.ones((4, 2)), ColumnStatistics.of(table))
+    np.testing.assert_allclose(constant, np.tile(table.mean(axis=0), (4, 1)))

@@ -15,6 +15,7 @@ from isinglass.auditing.result import (
     Detection,
     Findings,
     Linkage,
+    MembershipResult,
     Privacy,
     SkippedAttack,
 )
@@ -89,6 +90,17 @@ def test_single_attacks_have_limits_of_their_own():
     assert [line.split()[0] for line in failing(policy, found)] == ["naive"]
     tighter = replace(policy, maximum={"known_input": 0.4, "naive": 0.4})
     assert [line.split()[0] for line in failing(tighter, found)] == ["known_input"]
+
+
+def test_a_looser_limit_for_one_attack_is_about_that_attack_alone():
+    policy = Policy(maximum_gain=0.2, maximum={"naive": 0.9})
+    told = MembershipResult("nearest", "the release", "outsider", 0.9, 0.85, 0.95)
+    insider = AttackerResult("insider", "", "recovered", gain=0.8, low=0.7, high=0.9)
+    found = replace(findings(attack("naive", 0.9, 0.2)), attackers=(insider,))
+    assert failing(policy, found) == []
+    assert failing(policy, replace(found, membership=(told,))) == [
+        "an insider gains at most 0.2 over a blind guess: 0.900 at the upper limit"
+    ]
 
 
 @pytest.mark.parametrize("place", [0, 1])

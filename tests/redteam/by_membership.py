@@ -43,3 +43,10 @@ def likelier_with_it(k: Known) -> np.ndarray:
     return np.array(
         [np.logaddexp.reduce(stranger - ((Y - x) ** 2).sum(axis=1) / 2 / size**2) for x in X]
     )
+
+
+def as_far_from_the_mean(k: Known) -> np.ndarray:
+    """A rotation keeps how far a record is from the mean, in columns brought to [0, 1]."""
+    rows = np.linalg.norm(k.Z - k.Z.mean(axis=0), axis=1)
+    away = np.linalg.norm((k.values("candidates") - k.mean) / (k.high - k.low), axis=1)
+    return -np.abs(away[:, None] - rows).min(axis=1)

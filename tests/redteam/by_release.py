@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -247,6 +248,25 @@ def ends_of_one_quantity(k: Known) -> np.ndarray:
     within = (levels > least[:, None]) & (levels < most[:, None])
     weight = (within + 1e-9) * norm.pdf(levels)
     return k.mean + k.sd * (weight @ levels / weight.sum(axis=1))[:, None]
+
+
+def ends_of_one_household(k: Known) -> np.ndarray:
+    """The same where five rows in turn are one household: all their cells bound one number."""
+    stacked = k.Z.reshape(len(k.Z) // 5, -1)
+    wide = replace(
+        k, release=pd.DataFrame(stacked), mean=np.tile(k.mean, 5), sd=np.tile(k.sd, 5)
+    )  # fmt: skip
+    return ends_of_one_quantity(wide).reshape(len(k.Z), -1)
+
+
+def main_direction(k: Known) -> np.ndarray:
+    """All columns measure one ability: the release's first component stands for each of them."""
+    Y = k.Z - k.Z.mean(axis=0)
+    left, size, _ = np.linalg.svd(Y, full_matrices=False)
+    ability = left[:, 0] * np.sqrt(len(Y))
+    ability *= np.sign((ability**3).mean())  # few are very able
+    share = np.sqrt(size[0] ** 2 / (size**2).sum())
+    return k.mean + 0.8 * share * ability[:, None] * k.sd
 
 
 def ends_by_sample(k: Known) -> np.ndarray:

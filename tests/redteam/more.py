@@ -134,6 +134,12 @@ METHODS = [
     Case("uniform-members", "uniform noise of scale 2, 40 columns", "outsider", "membership",
          mk.ours(partial(t.independent, 400, 40), "uniform", "scale=2", split=True),
          members.likelier_with_it),
+    Case("rotation-members", "rotation of correlated columns", "outsider", "membership",
+         mk.ours(ten, "rotation", split=True), members.as_far_from_the_mean),
+    Case("uniform-households", "uniform noise of scale 120, 5 rows a household", "outsider", "r2",
+         mk.ours(t.households, "uniform", "scale=120"), alone.ends_of_one_household),
+    Case("linear-one-quantity", "linear to 2 columns, 12 scores of one ability", "outsider", "r2",
+         mk.ours(t.scores, "linear", "n_components=2"), alone.main_direction),
 ]  # fmt: skip
 
 SETTINGS = [

@@ -124,6 +124,20 @@ def one_quantity(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFra
     return _named(rng.normal(size=(rows, 1)) + 0.1 * rng.normal(size=(rows, width)))
 
 
+def households(rows: int = 1000, width: int = 40, seed: int = 0) -> pd.DataFrame:
+    """One quantity in many columns, the same for five rows in turn."""
+    rng = np.random.default_rng(seed)
+    quantity = np.repeat(rng.normal(size=(rows // 5, 1)), 5, axis=0)
+    return _named(quantity + 0.1 * rng.normal(size=(rows, width)))
+
+
+def scores(rows: int = 800, width: int = 12, seed: int = 0) -> pd.DataFrame:
+    """Test scores of one ability, of which few have much."""
+    rng = np.random.default_rng(seed)
+    ability = rng.gamma(2.0, size=(rows, 1))
+    return _named(10 * (ability + 0.5 * rng.normal(size=(rows, width))))
+
+
 def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
     """Incomes, and in each column a single one that is a hundred times as large."""
     rng = np.random.default_rng(seed)

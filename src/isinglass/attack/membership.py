@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.attack.base import rows_of
 from isinglass.attack.fit import PairFit
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PopulationSample, PublicTable
-from isinglass.attack.marginals import keeps_units
+from isinglass.attack.marginals import keeps_units, scaling_bounds, spans
 from isinglass.attack.membership_ratio import noise_fit, ratio_scores
 from isinglass.errors import AttackError
 from isinglass.threads import one_thread, spread
@@ -40,15 +40,18 @@ def membership_scores(
     `nearest`: a member has a released row close by. `relative`: closer than the rows around are
     to one another, which tells of outliers too. `flat`: rows drawn from a small group lie in the
     flat of its members. With a sample, `nearer_than_sample`: closer than the sample is. Where
-    noise was declared, `likelihood`: some row is likelier with the record than without. These
-    need `near`. With `linked` and known pairs, `linked`: some released row fits a member well by
-    what the pairs teach. `among_others`: better than it fits the other records in question.
+    noise was declared, `likelihood`: some row is likelier with the record than without. `as_far`:
+    some row is exactly as far from the mean as the record, which turning all rows leaves as it is.
+    These need `near`. With `linked` and known pairs, `linked`: some released row fits a member
+    well by what the pairs teach. `among_others`: better than it fits the other records in question.
     """
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
     alike = Z.shape[1] == X.shape[1]
     if near and alike:
         found |= _near(Z, X, knowledge)
+    if near and Z.shape[1] >= X.shape[1] and not keeps_units(knowledge):
+        found |= _as_far(Z, X, knowledge)
     told = noise_fit(Z, X, knowledge) if near and alike else None
     if told is not None:
         by_law = ratio_scores(*told)
@@ -76,6 +79,31 @@ def _near(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
         similar = in_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
         found["nearer_than_sample"] = np.log(nearest_rows(similar, x, 1)[0][:, 0] + 1e-12) - closest
     return found
+
+
+def _as_far(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
+    """How nearly some row is as far from the mean as the record, in the units that were turned.
+
+    Rotations and other maps that keep distances keep this one, and who knows each column's mean
+    and bounds can compute it. The right units give rows and records the same mean square.
+    """
+    statistics = known.find(ColumnStatistics)
+    if statistics is None or len(Z) < 2:
+        return {}
+    bounds, own = scaling_bounds(known, X.shape[1]), statistics.deviation
+    units = [own] if bounds is None else [spans(*bounds), own]
+    units = [np.where(unit > 0, unit, 1.0) for unit in (*units, np.ones_like(own))]
+    rows = np.linalg.norm(Z - Z.mean(axis=0), axis=1)
+    square = float(np.square(rows).sum()) / (len(Z) - 1)
+    sums = np.array([np.square(own / unit).sum() for unit in units])
+    if square <= 0 or not (sums > 0).all():
+        return {}
+    chosen = int(np.argmin(np.abs(np.log(sums / square))))
+    rows *= np.sqrt(sums[chosen] / square)
+    away = np.linalg.norm((X - statistics.mean) / units[chosen], axis=1)
+    rows.sort()
+    after = np.clip(np.searchsorted(rows, away), 1, len(rows) - 1)
+    return {"as_far": -np.minimum(np.abs(away - rows[after - 1]), np.abs(rows[after] - away))}
 
 
 def in_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:

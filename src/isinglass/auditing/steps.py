@@ -68,6 +68,10 @@ def _naive(scene: Scene, seed: int) -> Iterator[Step]:
         known = scene.common(others=False) | scene.statistics
         attack, how = NaiveAttack(as_it_stands=True), "taking the values as they stand"
         yield Step(attack, known, d, how=how)
+    if scene.parameters is None or scene.parameters.method not in UNIT_KEEPING:
+        known = scene.common(others=False) | scene.statistics
+        for up, how in ((1, "of one quantity"), (-1, "of one quantity, the other end up")):
+            yield Step(NaiveAttack(one_quantity=up), known, d, how=how)
 
 
 def _narrowed(scene: Scene) -> bool:
