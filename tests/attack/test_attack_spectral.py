@@ -7,7 +7,7 @@ import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, OtherReleases, PublicParameters
 from isinglass.attack.noise_law import Factors
-from isinglass.attack.spectral import METHODS, SpectralAttack, _gains
+from isinglass.attack.spectral import FILTERS, SpectralAttack, _gains
 from isinglass.errors import AttackError
 from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise
 
@@ -41,7 +41,7 @@ def additive(scale, **more):
 # Additive noise.
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FILTERS)
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_correlated_columns_lose_at_least_half_of_the_noise(method, scale):
     for seed in range(3):
@@ -50,7 +50,7 @@ def test_correlated_columns_lose_at_least_half_of_the_noise(method, scale):
         assert error(guess, X) < scale / 2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FILTERS)
 @pytest.mark.parametrize("rows", [300, 4000])
 @pytest.mark.parametrize("scale", [0.05, 0.3, 1.0, 3.0])
 def test_independent_columns_never_get_worse_by_more_than_a_twentieth(method, rows, scale):
@@ -94,7 +94,7 @@ def test_the_default_is_never_far_behind_the_best(make, rows, scale):
     errors = {}
     X = make(rows, 15, 3)
     Z = release(X, scale)
-    for method in METHODS:
+    for method in FILTERS:
         errors[method] = error(SpectralAttack(method).guess(Z, additive(scale)), X)
     assert errors["auto"] < 1.08 * min(errors.values())
 
@@ -152,7 +152,7 @@ def test_columns_without_noise_leave_as_they_are_and_tell_of_the_others():
 def test_constant_columns_and_two_records_give_a_finite_guess():
     X = low_rank(2, 4, 0)
     X[:, 1] = 3.0
-    for method in METHODS:
+    for method in FILTERS:
         guess = SpectralAttack(method).guess(X, additive(1.0))
         assert np.isfinite(guess).all()
         np.testing.assert_array_equal(guess[:, 1], 3.0)

@@ -259,7 +259,7 @@ def test_an_attack_of_ones_own_runs_beside_ours():
             return np.asarray(released) / 2
 
     found = ig.audit(TABLE, TABLE * 2, attacks=["naive", Peek()], random_state=0).findings
-    assert [a.name for a in found.attacks] == ["naive", "peek"]
+    assert list(dict.fromkeys(a.name for a in found.attacks)) == ["naive", "peek"]
     assert found.attacks[1].success == 1
 
 

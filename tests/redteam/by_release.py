@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 from sklearn.decomposition import FastICA
 from sklearn.linear_model import Ridge
+from sklearn.mixture import GaussianMixture
 
 from isinglass import PublicMatrix
 from tests.redteam.harness import Known, nearest, one_to_one, with_one
@@ -257,6 +258,17 @@ def ends_of_one_household(k: Known) -> np.ndarray:
         k, release=pd.DataFrame(stacked), mean=np.tile(k.mean, 5), sd=np.tile(k.sd, 5)
     )  # fmt: skip
     return ends_of_one_quantity(wide).reshape(len(k.Z), -1)
+
+
+def means_of_eight_models(k: Known) -> np.ndarray:
+    """Records of eight models: each row is the mean of its cluster, as surely as it is in it."""
+    size = np.sqrt(_noise(k))
+    Y = (k.Z - k.mean) / size
+    axes = np.linalg.svd(Y, full_matrices=False)[2][:7]
+    fitted = GaussianMixture(8, covariance_type="spherical", n_init=10, random_state=0)
+    chance = fitted.fit(Y @ axes.T).predict_proba(Y @ axes.T)
+    means = chance.T @ Y / (chance.sum(axis=0)[:, None] + size.mean() ** 2)
+    return k.mean + chance @ means * size
 
 
 def main_direction(k: Known) -> np.ndarray:

@@ -63,6 +63,7 @@ FIGURES = {
     "uniform-one-quantity": 0.7,
     "uniform-households": 0.45,
     "linear-one-quantity": 0.6,
+    "gaussian-kinds": 0.6,
     "rotation-members": 1.0,
     "uniform-sample": 0.4,
     "gaussian-far-values": 0.97,

@@ -138,6 +138,8 @@ METHODS = [
          mk.ours(ten, "rotation", split=True), members.as_far_from_the_mean),
     Case("uniform-households", "uniform noise of scale 120, 5 rows a household", "outsider", "r2",
          mk.ours(t.households, "uniform", "scale=120"), alone.ends_of_one_household),
+    Case("gaussian-kinds", "noise of scale 3, 60 readings of eight models", "outsider", "r2",
+         mk.ours(t.kinds, "gaussian", "scale=3"), alone.means_of_eight_models),
     Case("linear-one-quantity", "linear to 2 columns, 12 scores of one ability", "outsider", "r2",
          mk.ours(t.scores, "linear", "n_components=2"), alone.main_direction),
 ]  # fmt: skip

@@ -138,6 +138,13 @@ def scores(rows: int = 800, width: int = 12, seed: int = 0) -> pd.DataFrame:
     return _named(10 * (ability + 0.5 * rng.normal(size=(rows, width))))
 
 
+def kinds(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Machines of eight models, each with its own readings."""
+    rng = np.random.default_rng(seed)
+    models = rng.normal(size=(8, width))
+    return _named(models[rng.integers(8, size=rows)] + 0.15 * rng.normal(size=(rows, width)))
+
+
 def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
     """Incomes, and in each column a single one that is a hundred times as large."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.kinds import means_of_kinds
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PublicParameters
 from isinglass.attack.marginals import clipped
 from isinglass.attack.noise_law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
@@ -21,7 +22,8 @@ Array = NDArray[Any]
 #: Noise that differs by no more than this share of its variance was drawn alike.
 _ALIKE = 0.2
 
-METHODS = ("auto", "bounds", "pca", "bayes")
+FILTERS = ("auto", "bounds", "pca", "bayes")
+METHODS = (*FILTERS, "kinds")
 
 
 class SpectralAttack(Attack):
@@ -39,7 +41,7 @@ class SpectralAttack(Attack):
 
     Parameters
     ----------
-    method : {"auto", "bounds", "pca", "bayes"}, default="auto"
+    method : {"auto", "bounds", "pca", "bayes", "kinds"}, default="auto"
         "bounds" projects on directions wider than noise can be (Kargupta et al.). "pca" projects
         on principal directions of cov(Z) - cov(V), those with more table than noise in them
         (Huang et al. take those before the largest gap, which drops independent columns).
@@ -47,8 +49,10 @@ class SpectralAttack(Attack):
         $S$ = cov(Z) - N, negative directions cut off (Huang et al.). "auto" is "bayes" with each
         direction shrunk for the error of an estimated covariance (Gavish and Donoho), which is 0
         below the bound of "bounds": in trials never more than 8 % behind the best of the three.
+        "kinds" supposes that records are of a few kinds, fits a mixture of them to the release and
+        takes each row for the mean of its kind, as surely as it can be told.
     random_state : int, Generator or None
-        Not used; there is nothing random in it.
+        Where the mixture's fits begin.
 
     References
     ----------
@@ -132,7 +136,13 @@ class SpectralAttack(Attack):
         # A column without noise still tells of the others; its share keeps the algebra finite.
         noise = np.maximum(variance, 1e-6 * spread)[varies]
         centred = (Z - mean)[:, varies]
-        filtered = mean[varies] + centred @ filter_gain(centred, noise, self.method)
+        if self.method == "kinds":
+            unit = np.sqrt(noise)
+            means = means_of_kinds(centred / unit, chance.generator(self.random_state))
+            filtered = mean[varies] + (0.0 if means is None else means * unit)
+            filtered = np.broadcast_to(filtered, centred.shape)
+        else:
+            filtered = mean[varies] + centred @ filter_gain(centred, noise, self.method)
         found[:, varies] = np.where(noisy[varies], filtered, Z[:, varies])
         return found
 
