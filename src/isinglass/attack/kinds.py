@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 #: Numbers of kinds that are tried, on so many rows, each from several starts.
-_COUNTS, _MOST_ROWS, _STARTS = (2, 3, 4, 6, 8, 12, 16, 24), 2_000, 6
+_COUNTS, _MOST_ROWS, _STARTS = (2, 4, 6, 8, 12, 20), 1_500, 4
 #: Noise looks larger at first, so that kinds do not settle on single rows.
-_COOLING, _STEPS = np.linspace(3.0, 1.0, 12), 40
+_COOLING, _STEPS = np.linspace(3.0, 1.0, 10), 20
 _MOST_DIRECTIONS = 24
 
 

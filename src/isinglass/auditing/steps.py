@@ -144,8 +144,9 @@ def _map(scene: Scene, seed: int) -> Iterator[Step]:
 def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
     known = _noise_only(scene, scene.common() | scene.statistics)
     yield Step(SpectralAttack(random_state=seed), known, scene.table.shape[1])
-    of_kinds = SpectralAttack("kinds", random_state=seed)
-    yield Step(of_kinds, known, scene.table.shape[1], how="supposing records of a few kinds")
+    if scene.parameters is None or scene.parameters.method in UNIT_KEEPING:
+        of_kinds = SpectralAttack("kinds", random_state=seed)
+        yield Step(of_kinds, known, scene.table.shape[1], how="supposing records of a few kinds")
 
 
 def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
