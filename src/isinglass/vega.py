@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from typing import Any
 
 from isinglass.plain import for_json
@@ -10,9 +12,15 @@ from isinglass.printable import printable
 
 def svg(spec: dict[str, Any]) -> str:
     """A Vega-Lite specification as SVG; drawn here, without a browser or a network."""
+    return _drawn(json.dumps(cleaned(spec)))
+
+
+@lru_cache(maxsize=32)
+def _drawn(spec: str) -> str:
+    """Two editions of a report share most of their figures, so that each is drawn once."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(cleaned(spec), allowed_base_urls=[]))
+    return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
 
 
 def png(spec: dict[str, Any], *, scale: float) -> bytes:
