@@ -183,8 +183,9 @@ def plan_given(
             possible = name not in ATTACKS or _not_made_for(name, scene) is None
             skipped.append(SkippedAttack(name, why, possible, attacker_for(attack)))
             continue
-        if name == "decoding" and own is None and (why := why_not_decodable(scene, known)):
-            skipped.append(SkippedAttack(name, why, False, attacker_for(attack)))
+        reason = why_not_decodable(scene, known) if name == "decoding" and own is None else None
+        if reason is not None:
+            skipped.append(SkippedAttack(name, reason, False, attacker_for(attack)))
             continue
         n_pairs = None if pairs is None else len(pairs.rows)
         with_key = StolenKey in known and name == "stolen_key"
