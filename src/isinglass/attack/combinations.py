@@ -22,7 +22,7 @@ MOST_LEVELS = 128
 #: Combinations that are listed one by one, and those that two lists, added up, may stand for.
 MOST_LISTED, MOST_ADDED = 2_000_000, 10**10
 #: Entries of the longer list; pairs of a row and an entry of the shorter one.
-_LONG, _LOOKUPS = 1_000_000, 30_000_000
+_LONG, _LOOKUPS = 1_000_000, 8_000_000
 #: A tree is built of no more images; it gives so many neighbors of a row.
 _TREE, _NEIGHBORS = 1_100_000, 128
 #: Candidates a row, on average over the first rows, from which a tree is faster than a window.
