@@ -20,6 +20,7 @@ _HOMES = {
     "ReleaseError": "errors",
     "TableError": "errors",
     "CollusionAttack": "attack.collusion",
+    "DecodingAttack": "attack.decoding",
     "DistanceAttack": "attack.distance",
     "ICAAttack": "attack.ica",
     "KeptColumnsAttack": "attack.kept_columns",
@@ -103,6 +104,7 @@ __all__ = [
     "Condensation",
     "Curator",
     "CuratorError",
+    "DecodingAttack",
     "DistanceAttack",
     "DistanceOutliers",
     "Distortion",
@@ -189,6 +191,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from isinglass import datasets, table, theory
     from isinglass.attack.collusion import CollusionAttack
+    from isinglass.attack.decoding import DecodingAttack
     from isinglass.attack.distance import DistanceAttack
     from isinglass.attack.ica import ICAAttack
     from isinglass.attack.kept_columns import KeptColumnsAttack

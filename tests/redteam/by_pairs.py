@@ -48,6 +48,14 @@ def forward_double_logistic(k: Known) -> np.ndarray:
     return _forward(k, lambda U: with_one(1 - np.exp(-b * U**2)))
 
 
+def every_combination(k: Known) -> np.ndarray:
+    """Release = affine in the record; of all records of the answers seen, the one that fits."""
+    weights, *_ = np.linalg.lstsq(with_one(k.values("records")), k.Z[k.rows], rcond=None)
+    answers = [np.unique(column) for column in k.values("records").T]
+    everybody = np.stack(np.meshgrid(*answers), axis=-1).reshape(-1, len(answers))
+    return everybody[nearest(k.Z, with_one(everybody) @ weights)]
+
+
 def forward_kernel(k: Known) -> np.ndarray:
     """Any smooth map: a process fitted forwards, public records scored by their residual."""
     kernel = ConstantKernel(10) * RBF(1.0) + WhiteKernel(1e-3)

@@ -77,6 +77,7 @@ FIGURES = {
     "geometric-strong": 0.27,
     "geometric-linked": 0.92,
     "projection-half": 0.97,
+    "projection-of-items": 1.0,
     "projection-key": 0.8,
     "condensation-pairs": 0.91,
     "condensation-strong": 0.53,

@@ -119,6 +119,8 @@ METHODS = [
          mk.ours(cardio, "geometric"), pairs.forward_affine_once),
     Case("projection-half", "projection to half of the columns", "acquainted", "r2",
          mk.ours(satellite, "projection"), pairs.forward_then_likeliest),
+    Case("projection-of-items", "projection to 1 column of 8 questions", "acquainted", "r2",
+         mk.ours(t.items, "projection", "n_components=1"), pairs.every_combination),
     Case("projection-key", "projection to 8 columns of 10; key", "key_holder", "r2",
          mk.ours(ten, "projection", "n_components=8"), stolen.read_off_affine_map),
     Case("condensation-pairs", "condensation, k = 2", "outsider", "membership",

@@ -80,6 +80,12 @@ def small_numbers(rows: int = 1200, width: int = 8, seed: int = 0) -> pd.DataFra
     return _named(np.minimum(np.floor(4 * raw), 40.0)).drop_duplicates(ignore_index=True)
 
 
+def items(rows: int = 1000, width: int = 8, levels: int = 4, seed: int = 0) -> pd.DataFrame:
+    """A questionnaire: the same few answers to every question, given independently."""
+    rng = np.random.default_rng(seed)
+    return _named(1.0 + rng.binomial(levels - 1, 0.5, size=(rows, width)))
+
+
 def visits(persons: int = 40, each: int = 20, width: int = 8, seed: int = 0) -> pd.DataFrame:
     """Several records a person, all alike; the persons one after another."""
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
+from isinglass.attack.decoding import DecodingAttack
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
 from isinglass.attack.kept_columns import KeptColumnsAttack
@@ -36,6 +37,7 @@ from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.apart import each_alone, mixtures, regressed, worth_it
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.cast import SEEN_WHOLE
+from isinglass.auditing.decodable import why_not_decodable
 from isinglass.auditing.result import SkippedAttack
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.steps import STEPS, has_matrix, pursued
@@ -48,6 +50,7 @@ ATTACKS: dict[str, type[Attack]] = {
         NaiveAttack,
         KnownInputAttack,
         UnitPursuitAttack,
+        DecodingAttack,
         SampleAttack,
         ICAAttack,
         MAPAttack,
@@ -68,7 +71,8 @@ ATTACKS: dict[str, type[Attack]] = {
 }
 #: Attacks that rely on row numbers meaning something.
 NEED_ROWS = (
-    "known_input", "unit_pursuit", "linkage", "pattern_linkage", "collusion", "stolen_key",
+    "known_input", "unit_pursuit", "decoding", "linkage", "pattern_linkage", "collusion",
+    "stolen_key",
 )  # fmt: skip
 
 
@@ -179,6 +183,10 @@ def plan_given(
             possible = name not in ATTACKS or _not_made_for(name, scene) is None
             skipped.append(SkippedAttack(name, why, possible, attacker_for(attack)))
             continue
+        reason = why_not_decodable(scene, known) if name == "decoding" and own is None else None
+        if reason is not None:
+            skipped.append(SkippedAttack(name, reason, False, attacker_for(attack)))
+            continue
         n_pairs = None if pairs is None else len(pairs.rows)
         with_key = StolenKey in known and name == "stolen_key"
         d = scene.table.shape[1]
@@ -217,6 +225,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "no column left as it was"
     if name == "unit_pursuit" and scene.cast.levels and not pursued(scene):
         return "it needs more known pairs than table and release have columns, plus a quarter"
+    if name == "decoding":
+        return why_not_decodable(scene)
     if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
         return "it needs a public matrix, which only the multiparty method has"
     if name in ("spectral", "posterior") and not same_width:
@@ -235,6 +245,6 @@ def _not_granted(name: str, scene: Scene) -> str | None:
     """Why an attack that could apply is not run: what it takes is not known, or assumed away."""
     if scene.secret_order and name in NEED_ROWS:
         return "it needs to know which released row is whose record, and nobody told"
-    if name in ("known_input", "unit_pursuit") and not scene.cast.levels:
+    if name in ("known_input", "unit_pursuit", "decoding") and not scene.cast.levels:
         return "attackers were assumed to know no pairs"
     return None

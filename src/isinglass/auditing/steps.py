@@ -46,6 +46,7 @@ from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.cast import LOCATED, SEEN_WHOLE
+from isinglass.auditing.decodable import decoding_steps
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
 
@@ -348,6 +349,7 @@ STEPS = {
     "naive": _naive,
     "known_input": _known_input,
     "unit_pursuit": _unit_pursuit,
+    "decoding": decoding_steps,
     "sample": _sample_steps,
     "ica": _ica,
     "map": _map,

@@ -36,6 +36,7 @@ STORIES = {
     "posterior": "averages over all records that noise of this law may have turned into the row",
     "linkage": "takes the record of a public table that fits best",
     "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
+    "decoding": "tries all combinations of values under a map that known pairs teach",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
     "row_order": "smooths the release along its rows, or interpolates between known ones",
