@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicParameters
-from isinglass.attack.periods import standardized
+from isinglass.attack.marginals import standardized
 
 Array = NDArray[Any]
 
@@ -59,7 +59,7 @@ def known_of_blocks(known: Knowledge, length: int) -> Knowledge:
     public = known.find(PublicParameters)
     if public is None:
         return Knowledge.of(repeated)
-    scale = public.parameters.get("scale")
+    scale = public.parameters.get("scale", 1.0)
     if np.ndim(scale) == 1:
         said = {**public.parameters, "scale": np.tile(np.asarray(scale), length)}
         public = replace(public, parameters=said)

@@ -93,6 +93,7 @@ class RowOrderAttack(Attack):
             back[order] = _on_records(rows, public.records, known)
             return back
         rng = chance.generator(self.random_state)
+        found: Array | None
         if self.by_law and self.block is not None:
             found = _by_blocks(rows, known, self.block, rng)
         else:
