@@ -80,6 +80,13 @@ def small_numbers(rows: int = 1200, width: int = 8, seed: int = 0) -> pd.DataFra
     return _named(np.minimum(np.floor(4 * raw), 40.0)).drop_duplicates(ignore_index=True)
 
 
+def scales(rows: int = 800, width: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Answers from 1 to 7, nearly normal and correlated, each question with a mean of its own."""
+    rng = np.random.default_rng(seed)
+    raw = 0.45 * rng.normal(size=(rows, 1)) + 0.9 * rng.normal(size=(rows, width))
+    return _named(np.clip(np.round(raw + 4 + np.linspace(-1, 1, width)), 1, 7))
+
+
 def visits(persons: int = 40, each: int = 20, width: int = 8, seed: int = 0) -> pd.DataFrame:
     """Several records a person, all alike; the persons one after another."""
     rng = np.random.default_rng(seed)
