@@ -73,6 +73,8 @@ FIGURES = {
     "multiplicative-strong": 0.82,
     "rotation": 1.0,
     "rotation-alone": 1.0,
+    "rotation-whole-numbers": 1.0,
+    "linear-whole-numbers": 1.0,
     "geometric-weak": 0.89,
     "geometric-strong": 0.27,
     "geometric-linked": 0.92,

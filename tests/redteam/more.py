@@ -9,6 +9,7 @@ from tests.redteam import by_key as stolen
 from tests.redteam import by_membership as members
 from tests.redteam import by_pairs as pairs
 from tests.redteam import by_release as alone
+from tests.redteam import by_steps as steps
 from tests.redteam import making as mk
 from tests.redteam import tables as t
 from tests.redteam.harness import Case
@@ -111,6 +112,10 @@ METHODS = [
          mk.ours(wine, "rotation", "n_iter=3"), pairs.backward_affine),
     Case("rotation-alone", "rotation of independent columns", "outsider", "r2",
          mk.ours(apart, "rotation", "n_iter=3"), alone.independent_parts),
+    Case("rotation-whole-numbers", "rotation of answers from 1 to 7", "outsider", "r2",
+         mk.ours(t.scales, "rotation", "n_iter=3"), steps.steps_of_rows),
+    Case("linear-whole-numbers", "linear, of answers from 1 to 7", "outsider", "r2",
+         mk.ours(t.scales, "linear"), steps.steps_of_rows),
     Case("geometric-weak", "rotation and noise 0.05", "acquainted", "r2",
          mk.ours(diabetes, "geometric"), pairs.forward_then_likeliest),
     Case("geometric-strong", "rotation and noise 0.3, correlated columns", "acquainted", "r2",

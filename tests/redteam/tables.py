@@ -86,6 +86,13 @@ def items(rows: int = 1000, width: int = 8, levels: int = 4, seed: int = 0) -> p
     return _named(1.0 + rng.binomial(levels - 1, 0.5, size=(rows, width)))
 
 
+def scales(rows: int = 800, width: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Answers from 1 to 7, nearly normal and correlated, each question with a mean of its own."""
+    rng = np.random.default_rng(seed)
+    raw = 0.45 * rng.normal(size=(rows, 1)) + 0.9 * rng.normal(size=(rows, width))
+    return _named(np.clip(np.round(raw + 4 + np.linspace(-1, 1, width)), 1, 7))
+
+
 def visits(persons: int = 40, each: int = 20, width: int = 8, seed: int = 0) -> pd.DataFrame:
     """Several records a person, all alike; the persons one after another."""
     rng = np.random.default_rng(seed)

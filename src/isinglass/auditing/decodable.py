@@ -31,7 +31,7 @@ def why_not_decodable(scene: Scene, given: Knowledge | None = None) -> str | Non
         applies = _learns(scene.seen(), given)
     else:
         applies = any(True for _ in decoding_steps(scene, 0))
-    return None if applies else "no map explains known pairs left out, or its combinations are too many"
+    return None if applies else "no map explains pairs left out, or combinations are too many"
 
 
 def decoding_steps(scene: Scene, seed: int) -> Iterator[Step]:
