@@ -15,6 +15,8 @@ Rows = NDArray[np.intp]
 
 #: Keys one within another, and the share of known pairs that must stand where a key puts them.
 _MOST_KEYS, _NEARLY_ALL = 4, 0.95
+#: Of known pairs next to each other so many stand in the order of a key.
+_RISING = 0.9
 #: Log evidence that an order needs; that of a pair which stands elsewhere.
 _CLEAR, _ELSEWHERE = 12.0, -3.0
 #: Rounds in which a score and its shape are fitted in turn, parts of the pairs left out in turn,
@@ -29,6 +31,7 @@ class Ties:
     """Groups of public records, numbered in the order of the file, that may stand in any order."""
 
     group: Rows = field(repr=False)  # of each public record
+    elsewhere: float = 0.0  # the chance that a record stands elsewhere
 
     def of_rows(self) -> Rows:
         """The group of each row of the file."""
@@ -43,7 +46,7 @@ class Ties:
         """For each row of the file the chances of all records, (n, n)."""
         inside = self.of_rows()[:, np.newaxis] == self.group
         near = inside / inside.sum(axis=1, keepdims=True)
-        return np.asarray((1 - _ANYWHERE) * near + _ANYWHERE / len(self.group))
+        return np.asarray((1 - self.elsewhere) * near + self.elsewhere / len(self.group))
 
 
 def sort_keys(keys: Array, pairs: Rows, places: Rows) -> Ties | None:
@@ -53,24 +56,40 @@ def sort_keys(keys: Array, pairs: Rows, places: Rows) -> Ties | None:
     the file, which must hold all public records. A column counts where nearly every pair lies
     between as many smaller, or larger, values as rows stand before it; the next one sorts ties.
     """
-    if not len(pairs):
-        return None
-    group = np.zeros(len(keys), dtype=np.intp)
-    codes = [np.unique(column, return_inverse=True)[1].ravel() for column in keys.T]
-    found = False
-    for _ in range(_MOST_KEYS):
+    along = np.argsort(places)
+    pairs, places = pairs[along], places[along]
+    group, found = np.zeros(len(keys), dtype=np.intp), False
+    for _ in range(_MOST_KEYS if len(pairs) > 1 else 0):
         sizes = np.bincount(group)[group[pairs]]
-        best, chosen = _CLEAR + np.log(2 * max(len(codes), 1)), None
-        for code in codes:
-            for directed in (code, code.max() - code):
-                finer = group * (int(code.max()) + 1) + directed
+        best, chosen = _CLEAR + np.log(2 * keys.shape[1]), None
+        for column in keys.T:
+            for falls in (False, True):
+                # Few columns pass this test, and it looks at known pairs only.
+                if _rising(column[pairs], group[pairs], falls) < _RISING:
+                    continue
+                finer = _finer(column, group, falls)
                 gain = _evidence(finer, pairs, places, sizes)
                 if gain > best:
                     best, chosen = gain, finer
         if chosen is None:
             break
         group, found = np.unique(chosen, return_inverse=True)[1].ravel(), True
-    return Ties(group) if found else None
+    if not found:
+        return None
+    inside = np.sort(group)[places] == group[pairs]
+    return Ties(group, float(1 - inside.mean()))
+
+
+def _finer(column: Array, group: Rows, falls: bool) -> Rows:
+    """Groups divided by a column, numbered in its order."""
+    code = np.unique(column, return_inverse=True)[1].ravel()
+    last = int(code.max())
+    return np.asarray(group * (last + 1) + (last - code if falls else code))
+
+
+def _rising(column: Array, group: Rows, falls: bool) -> float:
+    """Share of neighbors among known pairs that are not in the wrong order."""
+    return float((np.diff(_finer(column, group, falls)) >= 0).mean())
 
 
 def _evidence(finer: Rows, pairs: Rows, places: Rows, sizes: Array) -> float:

@@ -32,6 +32,8 @@ Rows = NDArray[np.intp]
 
 #: Rows of a file for which the chances of all records are held at once.
 MOST_WALKED = 3_000
+#: Rounds in which rows and records are given the same weight in turn.
+_ROUNDS = 5
 #: Fits that are weighed within ties of a longer file; beyond that ties share their mean.
 _MOST_WEIGHED = 30_000_000
 
@@ -78,16 +80,21 @@ class OrderLinker:
         assert isinstance(fit, JoinedFit)
         assert groups is not None
         sizes = np.bincount(groups.public, minlength=int(groups.released.max()) + 1)
-        if self.inner.inner is None or sizes[groups.released].sum() > _MOST_WEIGHED:
-            sums = [np.bincount(groups.public, c, minlength=len(sizes)) for c in self.public.T]
-            means = np.stack(sums, axis=1) / np.maximum(sizes, 1)[:, np.newaxis]
-            means[sizes == 0] = self.public.mean(axis=0)
-            return np.asarray(means[groups.released])
-        found = np.empty((fit.n_released, self.public.shape[1]))
-        for rows, candidates, fits in fit.parts():
-            weights = np.exp(fits - fits.max(axis=1, keepdims=True))
-            found[rows] = weights @ self.public[candidates] / weights.sum(axis=1, keepdims=True)
-        return found
+        sums = [np.bincount(groups.public, c, minlength=len(sizes)) for c in self.public.T]
+        means = np.stack(sums, axis=1) / np.maximum(sizes, 1)[:, np.newaxis]
+        means[sizes == 0] = self.public.mean(axis=0)
+        found = means[groups.released]
+        tied = np.flatnonzero(sizes[groups.released] > 1)
+        if self.inner.inner is None or sizes[groups.released[tied]].sum() > _MOST_WEIGHED:
+            return np.asarray(found)
+        for rows, candidates, fits in fit.parts(tied):
+            top = fits.max(axis=1, keepdims=True)
+            weights = np.exp(fits - np.where(np.isfinite(top), top, 0.0))
+            total = weights.sum(axis=1, keepdims=True)
+            possible = total.ravel() > 0
+            mean = weights[possible] @ self.public[candidates] / total[possible]
+            found[rows[possible]] = mean
+        return np.asarray(found)
 
 
 class TableOrderAttack(Attack):
@@ -170,7 +177,9 @@ def _found(
     settled = isinstance(order, Ties) and order.settled
     fits = np.zeros((len(Z), len(records)))
     if not settled:
-        fits = make_linker(Z, known, rng).fit().block(slice(0, len(Z)))
+        # Fits of each row by itself: what neighbors tell must not count twice.
+        by_row = make_linker(Z, known.without(RowOrder), rng)
+        fits = _balanced(by_row.fit().block(slice(0, len(Z))))
     fits = _with_pairs(fits, records, rows, at)[np.argsort(place)]
     path = find_walk(fits, records) if walks and not settled else None
     if order is None and path is None:
@@ -211,6 +220,20 @@ def _keys(known: Knowledge) -> Array:
     if kept is not None and public.kept is not None:
         keys.append(np.nan_to_num(public.kept, nan=np.inf))
     return np.column_stack(keys)
+
+
+def _balanced(fits: Array) -> Array:
+    """Log fits by which every record is as likely to be in the file as any other.
+
+    What is learned from pairs prefers usual records in every row; along a walk that adds up.
+    """
+    top = fits.max(axis=1, keepdims=True)
+    chances = np.exp(fits - np.where(np.isfinite(top), top, 0.0))
+    for _ in range(_ROUNDS):
+        for axis in (0, 1):
+            chances /= np.maximum(chances.sum(axis=axis, keepdims=True), 1e-300)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(chances))
 
 
 def _with_pairs(fits: Array, records: Array, rows: Rows, at: Rows) -> Array:

@@ -15,6 +15,8 @@ Rows = NDArray[np.intp]
 
 #: Records that may come next, and the chance that any other does.
 NEIGHBORS, _JUMP = 8, 0.02
+#: Steps so much less likely than the likeliest are left to chance, which saves time.
+_NEGLIGIBLE = 1e-3
 #: Steps to tell apart: how much of the last step is repeated, and how far the next record may be
 #: off, in the usual distance of the nearest one. The first two tell whether there is a walk, and
 #: which others are worth trying.
@@ -22,6 +24,8 @@ _FIRST = ((0.0, 0.6), (0.5, 0.35))
 _MORE = {_FIRST[0]: ((0.0, 0.35), (0.5, 0.6)), _FIRST[1]: ((0.5, 0.2), (1.0, 0.35))}
 #: Log evidence that a walk needs, and rows that are asked for it.
 _CLEAR, _ASKED = 10.0, 800
+#: Trust in what rows tell by themselves, where that is to be doubted.
+_CAREFUL = 0.3
 #: Rows between two whose states are kept; those between are computed again.
 _KEPT = 48
 #: Next rows looked at, and the share of them that must be near neighbors for a walk to pay.
@@ -45,11 +49,12 @@ class Walk:
     """Steps from record to record that explain rows better than no order does."""
 
     steps: Any = field(repr=False)
+    trust: float  # in what rows tell by themselves: 1, or less
     gain: float  # log evidence for each row, above that of records in any order
 
     def chances(self, log_fits: Array) -> Array:
         """For each row, in order, the chances of all records."""
-        return _smoothed(self.steps, np.exp(log_fits - log_fits.max(axis=1, keepdims=True)))
+        return _smoothed(self.steps, _relative(log_fits, self.trust))
 
 
 def find_walk(log_fits: Array, records: Array) -> Walk | None:
@@ -61,18 +66,24 @@ def find_walk(log_fits: Array, records: Array) -> Walk | None:
     """
     if len(records) < 4 * NEIGHBORS or len(log_fits) < 3:
         return None
-    steps = _Steps.of(_unit(records))
-    log_fits = log_fits[:_ASKED]
-    chances = np.exp(log_fits - log_fits.max(axis=1, keepdims=True))
-    alone = float(np.log(chances.mean(axis=1)).sum())
-    tried = {kind: _evidence(steps.matrix(*kind), chances) for kind in _FIRST}
+    steps, log_fits = _Steps.of(_unit(records)), log_fits[:_ASKED]
+    chances = _relative(log_fits, 1.0)
+    tried = {kind: _gain(steps.matrix(*kind), chances) for kind in _FIRST}
     best = max(tried, key=tried.__getitem__)
-    if tried[best] > alone:
-        tried |= {kind: _evidence(steps.matrix(*kind), chances) for kind in _MORE[best]}
+    if tried[best] > 0:
+        tried |= {kind: _gain(steps.matrix(*kind), chances) for kind in _MORE[best]}
         best = max(tried, key=tried.__getitem__)
-    if tried[best] <= alone + _CLEAR:
-        return None
-    return Walk(steps.matrix(*best), (tried[best] - alone) / len(chances))
+    chosen, trust, gain = steps.matrix(*best), 1.0, tried[best]
+    # What was learned from few pairs is surer of itself than it should be.
+    careful = _gain(chosen, _relative(log_fits, _CAREFUL))
+    if careful > gain:
+        trust, gain = _CAREFUL, careful
+    return None if gain <= _CLEAR else Walk(chosen, trust, gain / len(chances))
+
+
+def _relative(log_fits: Array, trust: float) -> Array:
+    """How likely each record is in a row by itself, the likeliest being 1."""
+    return np.exp(trust * (log_fits - log_fits.max(axis=1, keepdims=True)))
 
 
 def _unit(records: Array) -> Array:
@@ -120,9 +131,10 @@ class _Steps:
         np.minimum.at(least, self.source, off)
         usual = float(np.median(least[np.isfinite(least)]))
         weights = np.exp((least[self.source] - off) / (2 * width**2 * max(usual, 1e-12)))
-        total = np.bincount(self.source, weights, minlength=n)
-        chances = weights / total[self.source]
-        return csr_matrix((chances, (self.source, self.target)), shape=(n, n))
+        some = weights > _NEGLIGIBLE
+        source, target, weights = self.source[some], self.target[some], weights[some]
+        chances = weights / np.bincount(source, weights, minlength=n)[source]
+        return csr_matrix((chances, (source, target)), shape=(n, n))
 
 
 def _forward(back: Any, state: Array, seen: Array) -> tuple[Array, float]:
@@ -130,19 +142,20 @@ def _forward(back: Any, state: Array, seen: Array) -> tuple[Array, float]:
     n = len(state)
     ahead = back @ state
     # What has no neighbor to go to jumps, too.
-    ahead += (1 - ahead.sum()) / n if n else 0.0
+    ahead += (1 - ahead.sum()) / n
     ahead = ((1 - _JUMP) * ahead + _JUMP / n).reshape(-1, NEIGHBORS) * seen[:, np.newaxis]
     total = float(ahead.sum())
     return (ahead / total).ravel(), total
 
 
-def _evidence(steps: Any, chances: Array) -> float:
+def _gain(steps: Any, chances: Array) -> float:
+    """Log evidence of a walk, above that of records in any order."""
     back, found = steps.T.tocsr(), 0.0
     state = np.full(steps.shape[0], 1 / steps.shape[0])
     for seen in chances:
         state, total = _forward(back, state, seen)
         found += np.log(total)
-    return float(found)
+    return float(found - np.log(chances.mean(axis=1)).sum())
 
 
 def _smoothed(steps: Any, chances: Array) -> Array:
