@@ -83,7 +83,7 @@ def find_walk(log_fits: Array, records: Array) -> Walk | None:
 
 def _relative(log_fits: Array, trust: float) -> Array:
     """How likely each record is in a row by itself, the likeliest being 1."""
-    return np.exp(trust * (log_fits - log_fits.max(axis=1, keepdims=True)))
+    return np.asarray(np.exp(trust * (log_fits - log_fits.max(axis=1, keepdims=True))))
 
 
 def _unit(records: Array) -> Array:

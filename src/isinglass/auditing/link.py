@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from isinglass.attack.fit import blocks
 from isinglass.attack.join import Groups, JoinedFit
 from isinglass.attack.linker import Linker
+from isinglass.attack.order_linker import OrderLinker
 from isinglass.attack.pattern_fits import PatternLinker
-from isinglass.attack.table_order import OrderLinker
 from isinglass.auditing.cast import SOUGHT
 from isinglass.auditing.cells import same_columns
 from isinglass.auditing.policy_file import QUANTILES
