@@ -38,7 +38,7 @@ STORIES = {
     "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
-    "row_order": "smooths along the rows, interpolates between known ones, or sorts the table alike",
+    "row_order": "smooths along rows, interpolates between known ones, or sorts the table alike",
     "kept_columns": "predicts values from columns that left unchanged, or from other releases",
     "matched_columns": "matches columns and rows of a file that nobody explained",
     "codes": "opens codes by how often they occur and in which company",
