@@ -488,3 +488,17 @@ def test_a_kept_column_predicts_the_others():
     other = rng.permutation(city)[:, None]
     apart = ig.audit(table, released, perturbation=veil, kept=other, **settings).findings
     assert max(a.gain for a in apart.attacks) < 0.1
+
+
+def test_a_sorted_table_links_itself_unless_its_order_is_hidden():
+    rng = np.random.default_rng(77)
+    table = rng.normal(size=(500, 5))
+    table[:, 0] = rng.integers(0, 9, 500)
+    table = table[np.lexsort((table[:, 1], table[:, 0]))]
+    released = table + 12 * table.std(axis=0) * rng.normal(size=table.shape)
+    settings = {"attacks": ["row_order"], "n_trials": 1, "random_state": 0}
+    seen = ig.audit(table, released, rows_correspond=True, **settings).findings
+    assert seen.linkage.linked == 1.0
+    assert next(a for a in seen.attackers if a.name == "insider").gain > 0.9
+    hidden = ig.audit(table, released, rows_correspond=True, order_shows=False, **settings)
+    assert hidden.findings.linkage is None

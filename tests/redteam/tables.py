@@ -164,3 +164,21 @@ def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
     values = rng.lognormal(8, 0.5, size=(rows, width))
     values[rng.choice(rows, width, replace=False), np.arange(width)] = 4e5
     return _named(values)
+
+
+def by_region(rows: int = 1500, width: int = 10, seed: int = 0) -> pd.DataFrame:
+    """Thirty regions, incomes and what has nothing to do with either; sorted by the first two."""
+    rng = np.random.default_rng(seed)
+    table = _named(rng.normal(size=(rows, width)))
+    table["c0"] = rng.integers(1, 31, rows).astype(float)
+    table["c1"] = rng.lognormal(10, 0.5, rows).round(2)
+    return table.sort_values(["c0", "c1"], ignore_index=True)
+
+
+def log(rows: int = 1600, width: int = 12, seed: int = 0) -> pd.DataFrame:
+    """Readings one after the other, each near to the one before and soon far from it."""
+    rng = np.random.default_rng(seed)
+    weights = np.exp(-np.square(np.arange(-8, 9)) / 8.0)
+    draws = rng.normal(size=(rows + 16, width))
+    values = np.stack([np.convolve(c, weights, "valid") for c in draws.T], axis=1)
+    return _named(values / values.std(axis=0) * rng.uniform(1, 30, width))

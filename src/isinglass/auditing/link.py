@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from isinglass.attack.fit import blocks
 from isinglass.attack.join import Groups, JoinedFit
 from isinglass.attack.linker import Linker
+from isinglass.attack.order_linker import OrderLinker
 from isinglass.attack.pattern_fits import PatternLinker
 from isinglass.auditing.cast import SOUGHT
 from isinglass.auditing.cells import same_columns
@@ -24,6 +25,7 @@ from isinglass.measure.randomization import (
 )
 
 Array = NDArray[Any]
+AnyLinker = Linker | PatternLinker | OrderLinker
 
 #: Comparisons of a released row with a public record: about ten seconds' worth.
 _MOST_PAIRS = 1_000_000_000
@@ -34,11 +36,11 @@ _LISTED = 20
 _MOST_ASSIGNED = 2_000
 
 
-def linkage(scene: Scene, linker: Linker | PatternLinker, *, brief: bool = False) -> Linkage | None:
+def linkage(scene: Scene, linker: AnyLinker, *, brief: bool = False) -> Linkage | None:
     """Levels of the records under attack that the attacker did not know before.
 
-    `brief` leaves out what takes long and tells nothing about the average record. Patterns are
-    those of the whole file, and no public table of fewer columns is tried with them.
+    `brief` leaves out what takes long and tells nothing about the average record. Patterns and
+    orders are those of the whole file, and no public table of fewer columns is tried with them.
     """
     places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
     narrow = isinstance(linker, Linker)
@@ -149,9 +151,7 @@ def _summed_up(levels: Array, *, n_public: int, **about: Any) -> Linkage:
     )
 
 
-def _levels(
-    linker: Linker | PatternLinker, places: Array, truth: Array, n_columns: int | None = None
-) -> Array:
+def _levels(linker: AnyLinker, places: Array, truth: Array, n_columns: int | None = None) -> Array:
     """How many public records fit each of these rows as well as the true one, itself included.
 
     A level of one means that the best fit is the truth. Ties are no link: whoever sees two
@@ -176,7 +176,7 @@ def _joined_levels(fit: JoinedFit, truth: Array) -> Array:
     return levels
 
 
-def _assigned(linker: Linker | PatternLinker, places: Array, truth: Array) -> float:
+def _assigned(linker: AnyLinker, places: Array, truth: Array) -> float:
     """Share of rows linked rightly where no record may be given to two rows.
 
     Whoever holds the whole table knows that each record left once.
@@ -197,7 +197,7 @@ def _assigned(linker: Linker | PatternLinker, places: Array, truth: Array) -> fl
 
 
 def _by_dimension(
-    linker: Linker | PatternLinker, places: Array, truth: Array
+    linker: AnyLinker, places: Array, truth: Array
 ) -> tuple[tuple[int, float, float], ...]:
     """Average and worst level for public tables of one column, two, four and so on."""
     some = max(100, _MOST_PAIRS // (20 * len(linker.public)))

@@ -18,6 +18,7 @@ from isinglass.attack.base import Attack
 from isinglass.attack.kept_parts import noise_on, with_parts
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.table_order import TableOrderAttack
 from isinglass.auditing.again import named
 from isinglass.auditing.attackers import (
     INSIDER,
@@ -422,6 +423,8 @@ def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, 
     recognized: list[Linkage | None] = []
     for outcome in outcomes:
         attack, attacker = outcome.step.attack, outcome.step.attacker
+        if isinstance(attack, TableOrderAttack) and attack.kept is not None:
+            linked.append(linkage(scene, attack.kept))
         patterns = isinstance(attack, PatternLinkageAttack)
         if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
             continue

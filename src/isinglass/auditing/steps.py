@@ -43,6 +43,8 @@ from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.attack.table_order import MOST_WALKED, TableOrderAttack
+from isinglass.attack.table_walk import is_walk
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.cast import LOCATED, SEEN_WHOLE
@@ -216,6 +218,19 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
         if n:
             known |= scene.cast.pairs(scene.table, n, whole=True)
         yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
+    if n and len(scene.table) == len(scene.released):
+        yield _table_order(scene, seed)
+
+
+def _table_order(scene: Scene, seed: int) -> Step:
+    """The public table put in the order of the file."""
+    d, n = scene.table.shape[1], scene.cast.most_pairs
+    known = scene.common(whole=True, order=True) | scene.public_table()
+    known |= scene.cast.pairs(scene.table, n, whole=True)
+    # As with periods: whoever has the file can look for a walk; the table tells if that pays.
+    walks = len(scene.table) <= MOST_WALKED and is_walk(scene.table)
+    attack, how = TableOrderAttack(walks=walks, random_state=seed), "records put in its order"
+    return Step(attack, known, d, n, n, uses_rows=True, whole=True, how=how)
 
 
 def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:

@@ -39,7 +39,7 @@ STORIES = {
     "decoding": "tries all combinations of values under a map that known pairs teach",
     "distance": "finds known records by the distances between them, then fits the way back",
     "collusion": "is the server together with some participants",
-    "row_order": "smooths the release along its rows, or interpolates between known ones",
+    "row_order": "smooths along rows, interpolates between known ones, or sorts the table alike",
     "kept_columns": "predicts values from columns that left unchanged, or from other releases",
     "matched_columns": "matches columns and rows of a file that nobody explained",
     "codes": "opens codes by how often they occur and in which company",
