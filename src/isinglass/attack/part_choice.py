@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,8 @@ class Model:
     blocks: tuple[int, ...]
     shares: tuple[float, ...]
     effects: tuple[float, ...]
+    found: float  # share of the variance that all of them explain
+    left: Array = field(repr=False)  # values without what they explain
 
 
 def best_model(blocks: Sequence[Sequence[Codes]], values: Array, seen: Exposure) -> Model:
@@ -204,7 +206,8 @@ def best_model(blocks: Sequence[Sequence[Codes]], values: Array, seen: Exposure)
         chosen.append((best, rating.share, effect))
         ratings = {i: rated(i) for i in again if i != best}
         again = [i for i, rating in ratings.items() if rating.beyond_chance]
-    return Model(*(tuple(x) for x in zip(*chosen, strict=True))) if chosen else Model((), (), ())
+    numbers, shares, effects = zip(*chosen, strict=True) if chosen else ((), (), ())
+    return Model(tuple(numbers), tuple(shares), tuple(effects), total, values)
 
 
 def _by_ridge(marks: Array, values: Array) -> Array:
