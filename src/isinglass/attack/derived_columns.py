@@ -97,7 +97,8 @@ def recipes(values: Array, meaning: str | Array | None, *, is_category: bool) ->
     """
     yield Recipe(WHOLE, partial(_taken, values))
     if isinstance(meaning, np.ndarray):
-        places = np.rint(values).astype(np.intp)
+        # Of numpy's numbers a range would be searched one by one.
+        places = np.rint(values).astype(np.intp).tolist()
         known = range(len(meaning))
         texts = [str(meaning[place])[:_LONGEST_TEXT] if place in known else "" for place in places]
         yield from _of_texts(texts)
