@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -22,7 +23,7 @@ from isinglass.attack.paired_columns import (
     equalities,
     remainders,
 )
-from isinglass.attack.part_choice import Exposure, rate, rate_words
+from isinglass.attack.part_choice import Exposure, Model, Rating, rate, rate_words
 from isinglass.attack.value_cuts import cuts
 
 Array = NDArray[Any]
@@ -47,11 +48,11 @@ def joint_candidates(
     kept: KeptColumns,
     everything: Mapping[int, Array],
     values: Array,
-    left: Array,
+    alone: Sequence[Model],
     sides: Sequence[Exposure],
     parts: Sequence[tuple[int, str, Any, Codes]],
 ) -> list[Candidate]:
-    """Functions that tell more of the rows' `values` than parts of single columns `left`.
+    """Functions that tell more of the rows' `values` than parts of single columns `alone`.
 
     `own` are the rows' kept values, `everything` the values that each column has; `parts` of
     single columns have a column, a name, the groups of all its values and those of the rows.
@@ -66,8 +67,9 @@ def joint_candidates(
     }
     places = {j: np.searchsorted(everything[j], own[:, j]) for j in columns}
     numbers = own[:, [j for j in columns if not kept.is_category[j]]]
-    left = left - smooth(numbers, left, 1.0 + sides[0].noise)
-    return _Search(places, readings, values, left, sides).best(parts)
+    rough, left = (v - smooth(numbers, v, 1.0 + sides[0].noise) for v in (values, alone[-1].left))
+    told = [model.found for model in alone]
+    return _Search(places, readings, values, rough, left, sides, told).best(parts)
 
 
 class _Search:
@@ -81,13 +83,15 @@ class _Search:
         places: Mapping[int, Array],
         readings: Mapping[int, Readings],
         values: Array,
+        rough: Array,
         left: Array,
         sides: Sequence[Exposure],
+        told: Sequence[float],
     ) -> None:
         mixed = np.random.default_rng(0).permutation(len(values))
         mixed = mixed[: max(_LEAST_ROWS, _MOST_CELLS // values.shape[1])]
         self.places, self.readings = places, readings
-        self.values, self.left = values, left
+        self.values, self.rough, self.left, self.told = values, rough, left, told
         self.made, self.rated = mixed[::2], mixed[1::2]
         more = len(values) / len(self.rated)
         self.sides = [Exposure(seen.rows * more, seen.noise) for seen in sides]
@@ -144,18 +148,23 @@ class _Search:
 
     def _rate(self, candidate: Candidate) -> float:
         """Note a candidate that tells something, and say how much in itself."""
+        left = self._ratings(candidate, self.left)
+        best = left
+        # What single columns nearly say may be said by fewer groups of two.
+        whole = self._ratings(candidate, self.rough)
+        more = [r.found - told for r, told in zip(whole, self.told, strict=True)]
+        if max(more) > max(_LEAST_SHARE, *(rating.found for rating in left)):
+            best = [replace(r, found=m) for r, m in zip(whole, more, strict=True)]
+        if best[0].beyond_chance and best[0].share >= _LEAST_SHARE:
+            self.found.append(([rating.found for rating in best], candidate))
+        return max(left[0].share, *more)
+
+    def _ratings(self, candidate: Candidate, values: Array) -> list[Rating]:
         rows = self.rated
-        left, first = self.left[rows], self.sides[0]
         if candidate.waves is not None:
-            marks = candidate.waves[rows]
-            rating, *others = (rate_words(marks, left, seen) for seen in self.sides)
-        else:
-            codes, ones = candidate.codes[rows], np.ones(len(rows))
-            rating = rate(codes, left, ones, first)
-            others = [rate(codes, left, ones, s) for s in self.sides[1:] if rating.beyond_chance]
-        if rating.beyond_chance and rating.share >= _LEAST_SHARE:
-            self.found.append(([rating.found, *(other.found for other in others)], candidate))
-        return rating.share
+            return [rate_words(candidate.waves[rows], values[rows], seen) for seen in self.sides]
+        ones = np.ones(len(rows))
+        return [rate(candidate.codes[rows], values[rows], ones, seen) for seen in self.sides]
 
     def _crossed(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> Iterator[Candidate]:
         """Two parts at once, of those of each column that tell most, or that have few groups."""

@@ -61,7 +61,7 @@ def with_parts(
     sides = Exposure(size, noise), Exposure(size * _SAMPLED)
     alone = [best_model(blocks, values, seen) for seen in sides]
     joint = joint_candidates(
-        own[rows], kept, everything, values, alone[1].left, sides,
+        own[rows], kept, everything, values, alone, sides,
         [(j, recipe.name, partial(recipe.groups, np.arange(len(e))), codes)
          for (j, recipe, e), codes in zip(found, candidates, strict=True) if not recipe.word],
     )  # fmt: skip
