@@ -14,6 +14,7 @@ from tests.redteam import tables as t
 from tests.redteam.by_order import ORDERED
 from tests.redteam.by_turning import TURNED
 from tests.redteam.harness import Case
+from tests.redteam.kept import KEPT
 from tests.redteam.more import MORE
 from tests.redteam.patterns import PATTERNS
 
@@ -111,4 +112,4 @@ FIRST = [
          mk.foreign(mammography, mk.fresh_synthetic)),
 ]  # fmt: skip
 
-CASES = [*FIRST, *MORE, *TURNED, *PATTERNS, *ORDERED]
+CASES = [*FIRST, *MORE, *KEPT, *TURNED, *PATTERNS, *ORDERED]

@@ -131,6 +131,66 @@ def patients(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
     return table.assign(diagnoses=[";".join(names[row]) for row in has])
 
 
+def _dates(rng: np.random.Generator, rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    day, nights = rng.integers(0, 700, rows), rng.integers(1, 13, rows)
+    dates = [pd.Timestamp("2023-01-01") + pd.to_timedelta(d, unit="D") for d in (day, day + nights)]
+    return pd.DataFrame({"admitted": dates[0], "discharged": dates[1]}), nights
+
+
+def stays(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Stays in a hospital: their length decides, the dates do not."""
+    rng = np.random.default_rng(seed)
+    dates, nights = _dates(rng, rows)
+    values = rng.normal(size=(13, 6))[nights] + 0.3 * rng.normal(size=(rows, 6))
+    return pd.concat([_named(20 * values), dates], axis=1)
+
+
+def idle_dates(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """The same dates beside records that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    dates, _ = _dates(rng, rows)
+    return pd.concat([_named(20 * rng.normal(size=(rows, 6))), dates], axis=1)
+
+
+def senders(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Parcels between offices of ten countries: what matters is whether one stays at home."""
+    rng = np.random.default_rng(seed)
+    countries = np.array(["AT", "BE", "CH", "DE", "DK", "ES", "FR", "IT", "NL", "PL"])
+    first, second = rng.integers(10, size=(2, rows))
+    second = np.where(rng.random(rows) < 0.45, first, second)
+    sides = np.outer(2.0 * (first == second) - 1, rng.choice([-1, 1], 6))
+    table = _named(20 * (sides + 0.3 * rng.normal(size=(rows, 6))))
+    codes = [[f"{countries[c]}{rng.integers(10, 25)}" for c in some] for some in (first, second)]
+    return table.assign(sender=codes[0], receiver=codes[1])
+
+
+def bodies(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Weight and height: the class of one by the square of the other decides."""
+    rng = np.random.default_rng(seed)
+    height = rng.normal(1.7, 0.12, rows).round(2)
+    weight = (rng.uniform(17, 38, rows) * height**2).round(1)
+    group = np.digitize(weight / height**2, [18.5, 22, 25, 27.5, 30, 35])
+    values = rng.normal(size=(7, 6))[group] + 0.3 * rng.normal(size=(rows, 6))
+    return _named(20 * values).assign(weight=weight, height=height)
+
+
+def plots(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Every other plot of a field was treated, as on a checkerboard of 12 by 12."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 300, (2, rows))
+    sides = np.outer(2.0 * ((x // 12 + y // 12) % 2) - 1, rng.choice([-1, 1], 6))
+    return _named(20 * (sides + 0.3 * rng.normal(size=(rows, 6)))).assign(x=x, y=y)
+
+
+def tides(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """Measurements at a coast, at any minute of a year: the tide of 12.42 hours decides."""
+    rng = np.random.default_rng(seed)
+    minutes = rng.integers(0, 365 * 1440, rows)
+    turns = 2 * np.pi * minutes[:, None] / (60 * 12.42) + rng.uniform(0, 2 * np.pi, 6)
+    at = pd.Timestamp("2024-01-01") + pd.to_timedelta(minutes, unit="min")
+    return _named(20 * (1.4 * np.sin(turns) + 0.3 * rng.normal(size=(rows, 6)))).assign(at=at)
+
+
 def one_quantity(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
     """Many columns that all measure the same, with an error of a tenth."""
     rng = np.random.default_rng(seed)

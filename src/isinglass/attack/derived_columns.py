@@ -58,6 +58,13 @@ class Part:
     effect: tuple[float, float] = (0.0, 0.0)
     share: tuple[float, float] = (0.0, 0.0)
 
+    def words(self, names: Sequence[str]) -> str:
+        """What is read, in words."""
+        return f"{self.name} of {names[self.column]}"
+
+    def marks(self, kept: Array) -> None:
+        """A part of one column has groups, but no waves."""
+
     def of(self, kept: Array) -> Array:
         """The groups of rows with these kept values; one group more for values never seen."""
         wanted = kept[:, self.column]
@@ -90,7 +97,8 @@ def recipes(values: Array, meaning: str | Array | None, *, is_category: bool) ->
     """
     yield Recipe(WHOLE, partial(_taken, values))
     if isinstance(meaning, np.ndarray):
-        places = np.rint(values).astype(np.intp)
+        # Of numpy's numbers a range would be searched one by one.
+        places = np.rint(values).astype(np.intp).tolist()
         known = range(len(meaning))
         texts = [str(meaning[place])[:_LONGEST_TEXT] if place in known else "" for place in places]
         yield from _of_texts(texts)
@@ -102,7 +110,7 @@ def _of_numbers(values: Array, unit: str | None) -> Iterator[Recipe]:
     for seconds in seconds_of_numbers(values, unit):
         for name, part in calendar_parts(seconds):
             yield Recipe(name, partial(_taken, part))
-    whole = _as_whole(values)
+    whole = as_whole(values)
     if whole is None:
         return
     least = int(whole.min())
@@ -140,7 +148,7 @@ def _quotient(whole: Array, size: int, rounds: int | None, some: Array) -> Array
     return np.asarray(found if rounds is None else found % rounds)
 
 
-def _as_whole(values: Array) -> Array | None:
+def as_whole(values: Array) -> Array | None:
     """Numbers without their decimal point; None where they have too many digits.
 
     A few may be no such number, as the mean that stands for a missing one: they are rounded.

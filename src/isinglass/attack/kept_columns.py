@@ -172,7 +172,7 @@ def _predicted(
     if kept.parts is None:
         kept = with_parts(kept, shown_kept if m else stacked, shown if m else values)
     parts = [part.of(stacked) for part in kept.parts or ()]
-    trusted = _trusted(kept, parts, trained, values, m, rows, noise)
+    trusted = _trusted(kept, stacked, parts, trained, values, m, rows, noise)
     found = predict_from_kept(
         stacked, kept.is_category, trained, values, weights, rng, parts, trusted
     )
@@ -181,6 +181,7 @@ def _predicted(
 
 def _trusted(
     kept: KeptColumns,
+    stacked: Array,
     parts: list[Rows],
     trained: Rows,
     values: Array,
@@ -205,4 +206,5 @@ def _trusted(
     return Effects.of(
         [parts[i] for i in use], [part.effect[side] for part in known],
         1.0 - sum(part.share[side] for part in known), trained, values, variance, on_rows,
+        [part.marks(stacked) for part in known],
     )  # fmt: skip

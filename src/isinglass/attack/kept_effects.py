@@ -42,13 +42,15 @@ class Effects:
         values: Array,
         variance: Array,
         noise: Array,
+        waves: Sequence[Array | None] = (),
     ) -> Effects:
         r"""Best linear prediction in $y = \sum_p u_p + e$, with effects $u_p$ of known variance.
 
         `variance` is that of the columns, without noise; `noise` is the variance of the noise on
-        each training row and column.
+        each training row and column. Where there are `waves` in the place of groups, each has an
+        effect of its own.
         """
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, hstack
 
         open_share = max(open_share, _LEAST_OPEN)
         unit = np.where(variance > 0, variance, 1.0)
@@ -56,18 +58,20 @@ class Effects:
         # Rows count by the mean of all columns; each column has a strength of its own.
         weights = open_share / (open_share + ratio.mean(axis=1))
         strength = (weights[:, np.newaxis] * (open_share + ratio)).mean(axis=0)
-        kept, sizes, n_groups = list[Codes](), list[float](), 0
-        for groups, effect in zip(groupings, effects, strict=True):
-            count = int(groups.max()) + 1
-            if n_groups + count <= _MOST_GROUPS:
-                kept.append(groups + n_groups)
-                sizes.append(float(np.sqrt(effect)))
-                n_groups += count
-        n = len(groupings[0])
-        places = np.column_stack(kept).ravel() if kept else np.zeros(0, dtype=np.intp)
-        marks = csr_array(
-            (np.tile(sizes, n), places, np.arange(n + 1) * len(kept)), shape=(n, n_groups)
-        )
+        n, n_groups, kept = len(groupings[0]), 0, list[Any]()
+        given = [*waves, *[None] * (len(groupings) - len(waves))]
+        for groups, effect, wave in zip(groupings, effects, given, strict=True):
+            count = int(groups.max()) + 1 if wave is None else wave.shape[1]
+            if n_groups + count > _MOST_GROUPS:
+                continue
+            n_groups += count
+            size = float(np.sqrt(effect))
+            if wave is None:
+                ones = np.full(n, size)
+                kept.append(csr_array((ones, groups, np.arange(n + 1)), shape=(n, count)))
+            else:
+                kept.append(csr_array(size * wave))
+        marks = hstack(kept, format="csr") if kept else csr_array((n, 0))
         A = marks[trained]
         weighted = A.multiply(weights[:, np.newaxis]).tocsr()
         root, axes = np.linalg.eigh((weighted.T @ A).toarray())

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.derived_columns import Part, Recipe, recipes
+from isinglass.attack.joint_parts import JointPart, joint_part
+from isinglass.attack.joint_search import joint_candidates
 from isinglass.attack.knowledge import KeptColumns
 from isinglass.attack.marginals import deviations
-from isinglass.attack.part_choice import Codes, Exposure, best_model, choose, in_units
+from isinglass.attack.part_choice import Codes, Exposure, Model, best_model, choose, in_units
 
 Array = NDArray[Any]
 
@@ -19,6 +23,10 @@ Array = NDArray[Any]
 _MOST_PARTS, _MOST_COMPARED = 40, 5_000
 #: The share of a table's records that somebody may have beside the release.
 _SAMPLED = 0.1
+#: Each block of a model must explain so much of the variance for the model to be the better one.
+_LEAST_MORE = 0.005
+#: Effects and shares that are not known, for an attacker of either kind.
+_UNKNOWN = np.zeros(2)
 
 
 def with_parts(
@@ -39,35 +47,88 @@ def with_parts(
     values = np.asarray(records[rows], dtype=np.float64)
     weights = np.ones(len(rows))
     values = in_units(values - values.mean(axis=0), weights)
-    effects, shares = np.zeros((2, len(found), 2))
     chosen, _ = choose(candidates, values, weights, _MOST_PARTS)
-    if noise is not None and chosen:
-        words: dict[int, list[int]] = {}
-        for i, (j, recipe, _) in enumerate(found):
-            if recipe.word:
-                words.setdefault(j, []).append(i)
-        blocks = [[i] for i in chosen] + [block for block in words.values() if len(block) > 1]
-        block_groups = [[candidates[i] for i in block] for block in blocks]
-        size = len(records) / len(rows)
-        sides = Exposure(size, noise), Exposure(size * _SAMPLED)
-        needed: list[int] = []
-        for side, seen in enumerate(sides):
-            model = best_model(block_groups, values, seen)
-            for number, share, effect in zip(
-                model.blocks, model.shares, model.effects, strict=True
-            ):
-                block = blocks[number]
+    everything = {j: own for j, _, own in found}
+    if noise is None:
+        return replace(kept, parts=tuple(_part(found[i]) for i in chosen))
+    words: dict[int, list[int]] = {}
+    for i, (j, recipe, _) in enumerate(found):
+        if recipe.word:
+            words.setdefault(j, []).append(i)
+    numbers = [[i] for i in chosen] + [block for block in words.values() if len(block) > 1]
+    blocks = [[candidates[i] for i in block] for block in numbers]
+    size = len(records) / len(rows)
+    sides = Exposure(size, noise), Exposure(size * _SAMPLED)
+    alone = [best_model(blocks, values, seen) for seen in sides]
+    joint = joint_candidates(
+        own[rows], kept, everything, values, alone, sides,
+        [(j, recipe.name, partial(recipe.groups, np.arange(len(e))), codes)
+         for (j, recipe, e), codes in zip(found, candidates, strict=True) if not recipe.word],
+    )  # fmt: skip
+    further = [candidate.block for candidate in joint]
+    effects, shares = np.zeros((2, len(found), 2))
+    joint_effects, joint_shares = np.zeros((2, len(joint), 2))
+    needed: list[int] = []
+    for side, (seen, first) in enumerate(zip(sides, alone, strict=True)):
+        model = _with_further(blocks, further, values, seen, first) if further else first
+        for number, share, effect in zip(model.blocks, model.shares, model.effects, strict=True):
+            if number < len(numbers):
+                block = numbers[number]
                 needed += block
                 effects[block, side] += effect
                 shares[block, side] += share / len(block)
-        chosen = list(dict.fromkeys([*needed, *chosen]))[: max(_MOST_PARTS, len(set(needed)))]
-    parts = []
-    for i in chosen:
-        j, recipe, everything = found[i]
-        groups = recipe.groups(np.arange(len(everything)))
-        (alone, known), (of_alone, of_known) = effects[i].tolist(), shares[i].tolist()
-        parts.append(Part(j, recipe.name, everything, groups, (alone, known), (of_alone, of_known)))
+            else:
+                # Waves have no two groups of each.
+                effect *= 1 if joint[number - len(numbers)].waves is None else 2
+                joint_effects[number - len(numbers), side] += effect
+                joint_shares[number - len(numbers), side] += share
+    chosen = list(dict.fromkeys([*needed, *chosen]))[: max(_MOST_PARTS, len(set(needed)))]
+    parts: list[Part | JointPart] = [_part(found[i], effects[i], shares[i]) for i in chosen]
+    for candidate, effect_of, share_of in zip(joint, joint_effects, joint_shares, strict=True):
+        if effect_of.any():
+            told = _two(effect_of), _two(share_of)
+            parts.append(joint_part(candidate, (known, own), everything, *told))
     return replace(kept, parts=tuple(parts))
+
+
+def _with_further(
+    blocks: Sequence[Sequence[Codes]],
+    further: Sequence[Sequence[Array]],
+    values: Array,
+    seen: Exposure,
+    alone: Model,
+) -> Model:
+    """The better of parts of single columns `alone`, further blocks after them, or all at once.
+
+    Two parts that add up are better read one by one than crossed, which the best of all blocks
+    at each step does not see.
+    """
+    after = best_model(further, alone.left, seen)
+    n = len(blocks)
+    models = [
+        alone,
+        Model(
+            (*alone.blocks, *(n + i for i in after.blocks)),
+            (*alone.shares, *after.shares),
+            (*alone.effects, *after.effects),
+            alone.found + after.found,
+            after.left,
+        ),
+        best_model([*blocks, *further], values, seen),
+    ]
+    return max(models, key=lambda model: model.found - _LEAST_MORE * len(model.blocks))
+
+
+def _part(
+    found: tuple[int, Recipe, Array], effect: Array = _UNKNOWN, share: Array = _UNKNOWN
+) -> Part:
+    j, recipe, everything = found
+    groups = recipe.groups(np.arange(len(everything)))
+    return Part(j, recipe.name, everything, groups, _two(effect), _two(share))
+
+
+def _two(sides: Array) -> tuple[float, float]:
+    return float(sides[0]), float(sides[1])
 
 
 def _candidates(

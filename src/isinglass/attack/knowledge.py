@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.derived_columns import Part
+from isinglass.attack.joint_parts import JointPart
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -218,7 +219,7 @@ class KeptColumns(Fact):
     values: Array = field(repr=False)
     categorical: NDArray[np.bool_] | None = field(default=None, repr=False)
     meanings: tuple[Array | str | None, ...] = field(default=(), repr=False)
-    parts: tuple[Part, ...] | None = field(default=None, repr=False)
+    parts: tuple[Part | JointPart, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", _table(self.values, "values"))

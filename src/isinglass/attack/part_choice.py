@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Rating:
     found: float  # share of the variance that means with shrinkage would explain
     share: float  # share that true means would explain
     beyond_chance: bool
+    effect: float = 0.0  # variance of what a group adds
 
 
 _NOTHING = Rating(0.0, 0.0, beyond_chance=False)
@@ -73,12 +74,14 @@ def rate(groups: Codes, values: Array, weights: Array, seen: Exposure = _AS_IT_I
     normal = ((1 - second) * ratio - (1 - first)) / np.sqrt(second * ratio**2 + first)
     beyond = float(normal.max()) > _LEAST_ONE or float(normal.mean()) > _LEAST_ALL
     apart = np.maximum(between - (there - 1) * within, 0.0)
-    apart /= max(weight - float(np.square(sizes).sum()) / weight, 1e-300)
+    # Of groups drawn from many, those here differ less from their mean: two by half as much.
+    spread = max(1.0 - float(np.square(sizes / weight).sum()), 1e-300)
+    apart /= weight * spread
     told = seen.rows * sizes[:, np.newaxis] * apart
     told /= np.maximum(told + within + seen.noise, 1e-300)
     found = (sizes / weight) @ told * apart
-    n_columns = len(total)
-    return Rating(float(found.sum() / n_columns), float(apart.sum() / n_columns), beyond)
+    effect = float(apart.sum() / len(total))
+    return Rating(spread * float(found.sum() / len(total)), spread * effect, beyond, effect)
 
 
 def rate_words(marks: Array, values: Array, seen: Exposure) -> Rating:
@@ -165,6 +168,8 @@ class Model:
     blocks: tuple[int, ...]
     shares: tuple[float, ...]
     effects: tuple[float, ...]
+    found: float  # share of the variance that all of them explain
+    left: Array = field(repr=False)  # values without what they explain
 
 
 def best_model(blocks: Sequence[Sequence[Codes]], values: Array, seen: Exposure) -> Model:
@@ -194,17 +199,18 @@ def best_model(blocks: Sequence[Sequence[Codes]], values: Array, seen: Exposure)
         if rating.found < max(_LEAST_SHARE, _LEAST_MORE * total):
             break
         total += rating.found
-        effect = rating.share
+        effect = rating.effect
         if best in words:
             # Two groups of a word differ by twice the variance of each.
-            effect /= 2 * float(words[best].var(axis=0).sum())
+            effect = rating.share / (2 * float(words[best].var(axis=0).sum()))
             values = values - _by_ridge(words[best], values)
         else:
             values = values - explained_by(blocks[best][0], values, weights)
         chosen.append((best, rating.share, effect))
         ratings = {i: rated(i) for i in again if i != best}
         again = [i for i, rating in ratings.items() if rating.beyond_chance]
-    return Model(*(tuple(x) for x in zip(*chosen, strict=True))) if chosen else Model((), (), ())
+    numbers, shares, effects = zip(*chosen, strict=True) if chosen else ((), (), ())
+    return Model(tuple(numbers), tuple(shares), tuple(effects), total, values)
 
 
 def _by_ridge(marks: Array, values: Array) -> Array:

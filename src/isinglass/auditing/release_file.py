@@ -185,7 +185,7 @@ class Beside:
         """Which parts of kept values were read; None where whole values say it all."""
         names = list(self.kept)
         read = [p for p in kept.parts or () if max(p.effect) > 0 and p.name != WHOLE]
-        said = list(dict.fromkeys(f"{part.name} of {names[part.column]}" for part in read))
+        said = list(dict.fromkeys(part.words(names) for part in read))
         if not said:
             return None
         return f"Kept columns were also read by their parts: {listed(said)}."
