@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import isinglass as ig
 from isinglass import chance
 from isinglass.attack.ica import ICAAttack
 from isinglass.attack.knowledge import (
@@ -174,3 +175,10 @@ def test_a_vector_too_many_makes_the_cell_smaller():
 def test_the_lattice_of_whole_numbers_is_theirs():
     basis = find_lattice(answers(d=4) - 4.0)
     np.testing.assert_allclose(np.sort(np.abs(basis).ravel()), [0.0] * 12 + [1.0] * 4, atol=1e-9)
+
+
+def test_one_released_column_is_no_lattice_and_no_error():
+    table = np.random.default_rng(1).gamma(3.0, size=(1500, 30))
+    for seed in range(3):
+        veil = ig.Distortion("square", n_hidden=1, n_components=1, random_state=seed)
+        ig.ICAAttack(random_state=0).guess(veil.fit_transform(table), ig.ColumnStatistics.of(table))

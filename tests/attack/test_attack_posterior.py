@@ -6,6 +6,7 @@ import pytest
 import isinglass as ig
 from isinglass.attack.box_posterior import box_means, factors
 from isinglass.attack.cell_law import told_by_cells
+from isinglass.attack.knowledge import ColumnStatistics, OtherReleases, PublicParameters
 from isinglass.attack.noise_law import AdditiveLaw, additive_law
 from isinglass.attack.posterior import PosteriorAttack, _posterior_mean
 from isinglass.errors import AttackError
@@ -163,3 +164,18 @@ def test_means_of_candidates_are_those_of_the_exact_law():
     exact = weights @ candidates / weights.sum(axis=1, keepdims=True)
     got = box_means(rows, candidates, reach, rest, learn=False)
     assert np.sqrt(np.square(got - exact).mean()) < 0.05
+
+
+def test_uniform_noise_of_several_releases_is_read_together():
+    rng = np.random.default_rng(8)
+    items = 0.9 * rng.normal(size=(500, 1)) + 0.44 * rng.normal(size=(500, 8))
+    reach = 20 * np.sqrt(3) * items.std(axis=0)
+    releases = [items + reach * rng.uniform(-1, 1, size=items.shape) for _ in range(4)]
+    said = PublicParameters("additive_noise", {"scale": 20.0, "distribution": "uniform"})
+    known, attack = ColumnStatistics.of(items) | said, PosteriorAttack(random_state=0)
+    together = known | OtherReleases(tuple(releases[1:]))
+    one, all_four = (
+        1 - np.square(attack.guess(releases[0], k) - items).mean() / items.var()
+        for k in (known, together)
+    )
+    assert all_four > one + 0.15

@@ -238,3 +238,19 @@ def test_what_is_missing_is_named(known, message):
 def test_bad_settings_are_named():
     with pytest.raises(ValueError, match="method must be one of"):
         SpectralAttack("fourier")
+
+
+def test_curves_are_told_by_their_neighboring_columns():
+    rng = np.random.default_rng(4)
+    slow = np.exp(-0.5 * np.square(np.subtract.outer(np.arange(48), np.arange(48)) / 4))
+    curves = rng.multivariate_normal(np.zeros(48), slow, size=300, method="eigh")
+    noisy = curves + 3 * curves.std(axis=0) * rng.normal(size=curves.shape)
+    known = ColumnStatistics.of(curves) | additive(3.0)
+    any_order, in_order = (
+        1 - np.square(SpectralAttack(m).guess(noisy, known) - curves).mean() / curves.var()
+        for m in ("auto", "profile")
+    )
+    assert in_order > max(0.3, any_order + 0.15)
+    shuffled = rng.permutation(48)
+    mixed = SpectralAttack("profile").guess(noisy[:, shuffled], additive(3.0))
+    assert 1 - np.square(mixed - curves[:, shuffled]).mean() / curves.var() < 0.2

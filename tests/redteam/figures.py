@@ -64,6 +64,8 @@ FIGURES = {
     "uniform-households": 0.45,
     "linear-one-quantity": 0.6,
     "gaussian-kinds": 0.6,
+    "gaussian-profiles": 0.35,
+    "square-two-units": 0.9,
     "rotation-members": 1.0,
     "uniform-sample": 0.4,
     "gaussian-far-values": 0.97,

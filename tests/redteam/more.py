@@ -147,6 +147,11 @@ METHODS = [
          mk.ours(t.households, "uniform", "scale=120"), alone.ends_of_one_household),
     Case("gaussian-kinds", "noise of scale 3, 60 readings of eight models", "outsider", "r2",
          mk.ours(t.kinds, "gaussian", "scale=3"), alone.means_of_eight_models),
+    Case("gaussian-profiles", "noise of scale 3, curves of 48 points", "outsider", "r2",
+         mk.ours(t.profiles, "gaussian", "scale=3"), alone.neighboring_columns),
+    Case("square-two-units", "square of two units to 2 columns of 16", "insider", "linked",
+         mk.ours(partial(t.real, "pendigits", 800), "square", "n_hidden=2", "n_components=2"),
+         pairs.two_squares),
     Case("linear-one-quantity", "linear to 2 columns, 12 scores of one ability", "outsider", "r2",
          mk.ours(t.scores, "linear", "n_components=2"), alone.main_direction),
 ]  # fmt: skip

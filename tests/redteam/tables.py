@@ -218,6 +218,15 @@ def kinds(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
     return _named(models[rng.integers(8, size=rows)] + 0.15 * rng.normal(size=(rows, width)))
 
 
+def profiles(rows: int = 300, width: int = 48, seed: int = 0) -> pd.DataFrame:
+    """Curves of a day, half an hour a column."""
+    rng = np.random.default_rng(seed)
+    apart = np.subtract.outer(np.arange(width), np.arange(width))
+    return _named(
+        rng.multivariate_normal(np.zeros(width), np.exp(-((apart / 4.0) ** 2)), rows, method="eigh")
+    )
+
+
 def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
     """Incomes, and in each column a single one that is a hundred times as large."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from isinglass.attack.learners import (
     products,
 )
 from isinglass.attack.marginals import deviations, divisors, scaling_bounds, spans
+from isinglass.attack.own_formula import Formula, fit_formula
 from isinglass.attack.regression import Fit, fit_kernel, fit_linear, fit_mean, fit_ridge
 
 Array = NDArray[Any]
@@ -45,6 +46,7 @@ class Pairs:
     shown: Array = field(repr=False)
     public: Array = field(repr=False)
     maps: tuple[Expand, ...] = field(repr=False)
+    formula: Formula | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, records: Array, shown: Array, public: Array, known: Knowledge) -> Pairs:
@@ -54,12 +56,13 @@ class Pairs:
             _elementwise(curvature, (low - center) / unit, spans(low, high) / unit)
             for curvature in _curvatures(known)
         )
-        return cls((records - center) / unit, shown, (public - center) / unit, maps)
+        formula = Formula.of(known, public.shape[1])
+        return cls((records - center) / unit, shown, (public - center) / unit, maps, formula)
 
     def more(self, public_rows: Rows, shown: Array) -> Pairs:
         """The same with further pairs: public records and the rows they were linked to."""
         records = np.vstack([self.records, self.public[public_rows]])
-        return Pairs(records, np.vstack([self.shown, shown]), self.public, self.maps)
+        return replace(self, records=records, shown=np.vstack([self.shown, shown]))
 
 
 def learn_map(pairs: Pairs, rng: np.random.Generator, *, quick: bool = False) -> Fit:
@@ -80,6 +83,9 @@ def learn_map(pairs: Pairs, rng: np.random.Generator, *, quick: bool = False) ->
         fits.append(fit_expanded(hinges(A), A, B))
     if quick:
         return best_columns(fits, n_plain)
+    own = None if pairs.formula is None else fit_formula(pairs.formula, A, B, rng)
+    if own is not None:
+        fits.append(own)
     if m >= LEAST_NEIGHBORED and len(pairs.public) <= _MOST_NEIGHBORED:
         fits.append(fit_neighbors(A, B))
     trees = fit_trees(A, B, best_columns(fits, n_plain), int(rng.integers(2**31)))

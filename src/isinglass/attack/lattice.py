@@ -123,7 +123,7 @@ def _short_differences(rows: Array, same: float) -> Array:
     wanted = min(10 * DIFFERENCES, len(lengths) - 1)
     kept = np.argpartition(lengths, wanted)[:wanted]
     steps = _shortest(rows[first[kept]] - rows[second[kept]], same)
-    for _ in range(4):
+    for _ in range(4 if len(steps) else 0):  # all may be nothing but rounding
         products = steps @ steps.T
         squares = products.diagonal()
         gain = 2.0 * np.abs(products) - squares  # by which a sum with that one is shorter

@@ -36,7 +36,12 @@ _ENOUGH = 0.75
 _MOST_DRAWS = 40
 _MOST_ROWS = 20_000
 #: Who has what each way of telling needs.
-_HOLDERS = {"nearer_than_sample": ACQUAINTED, "linked": ACQUAINTED, "among_others": INSIDER}
+_HOLDERS = {
+    "nearer_than_sample": ACQUAINTED,
+    "linked": ACQUAINTED,
+    "among_others": INSIDER,
+    "linked_by_many": INSIDER,
+}
 _BY_PAIRS = ("linked", "among_others")
 
 
@@ -193,6 +198,21 @@ def _tell(
         if name not in settled:
             known = facts if name in _HOLDERS else public
             yield name, known.describe(), _Told.of(values, is_member, far, persons)
+    n_many = scene.cast.most_pairs if paired else 0
+    # Twice as many pairs may teach a map that a few do not.
+    if n_many < 2 * n_pairs or "likelihood" in found or "linked_by_many" in settled:
+        return
+    facts = similar | scene.cast.pairs(scene.table, n_many, whole=True)
+    try:
+        values = membership_scores(released, records, facts, near=False, linked=True)["linked"]
+    except (IsinglassError, ArithmeticError, ValueError):
+        return
+    known_rows = np.isin(members, scene.cast.attacked[:n_many])
+    asked = np.concatenate([~known_rows, np.ones(len(others), dtype=bool)])
+    if (~known_rows).sum() >= _FEWEST:
+        whose = None if persons is None else persons[asked]
+        told = _Told.of(values[asked], is_member[asked], far[asked], whose)
+        yield "linked_by_many", facts.describe(), told
 
 
 def _first_of_each(persons: Array, n: int) -> NDArray[np.intp]:

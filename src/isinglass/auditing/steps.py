@@ -41,7 +41,7 @@ from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.row_shift import without_shift
 from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.attack.sample import SampleAttack
-from isinglass.attack.spectral import SpectralAttack
+from isinglass.attack.spectral import LEAST_PROFILE, SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.table_order import MOST_WALKED, TableOrderAttack
 from isinglass.attack.table_walk import is_walk
@@ -150,6 +150,9 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
     if scene.parameters is None or scene.parameters.method in UNIT_KEEPING:
         of_kinds = SpectralAttack("kinds", random_state=seed)
         yield Step(of_kinds, known, scene.table.shape[1], how="supposing records of a few kinds")
+        if scene.table.shape[1] >= LEAST_PROFILE:
+            profile = SpectralAttack("profile", random_state=seed)
+            yield Step(profile, known, scene.table.shape[1], how="supposing a curve in each row")
 
 
 def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
@@ -159,6 +162,9 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
     seen = scene.seen()
     if _law_tells(scene, seen, known):
         yield Step(attack, known, d)
+        if scene.others:
+            together = _noise_only(scene, scene.common() | scene.statistics)
+            yield Step(attack, together, d, how="cells of all releases together")
     sample, n = scene.sample(), min(few_pairs(d), scene.cast.most_pairs)
     yield Step(attack, known | sample, d)
     if scene.rows_correspond is False:
@@ -210,8 +216,11 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
         phase = (np.arange(len(scene.released)) % period).astype(np.float64)[:, np.newaxis]
         grouped = scene.common(whole=True) | scene.statistics
         grouped |= KeptColumns(phase, np.array([True]))
+        # Groups of a mixture mean nothing to whoever knows no pair of it.
+        alone = scene.parameters is None or scene.parameters.method in UNIT_KEEPING
         for step in _along_the_file(scene, KeptColumnsAttack(random_state=seed), grouped):
-            yield replace(step, how="rows of the same phase as one group")
+            if alone or KnownPairs in step.knowledge:
+                yield replace(step, how="rows of the same phase as one group")
     d, n = scene.table.shape[1], scene.cast.most_pairs
     if scene.released.shape[1] == d and len(scene.released) <= SEEN_WHOLE:
         known |= scene.public_table()
