@@ -40,6 +40,9 @@ class ICAAttack(Attack):
     ----------
     n_starts : int, default=1
         Random starts; the one whose components fit best counts.
+    lattice : bool, default=True
+        Whether whole numbers are looked for; False leaves independent components alone, as papers
+        have them.
     random_state : int, Generator or None
         Chooses starts and, in a long release, the rows used.
     """
@@ -48,10 +51,17 @@ class ICAAttack(Attack):
     needs = (ColumnStatistics,)
     unordered = True
 
-    def __init__(self, n_starts: int = 1, *, random_state: chance.RandomState = None) -> None:
+    def __init__(
+        self,
+        n_starts: int = 1,
+        *,
+        lattice: bool = True,
+        random_state: chance.RandomState = None,
+    ) -> None:
         if n_starts < 1:
             raise ValueError(f"n_starts must be >= 1, got {n_starts}")
         self.n_starts = n_starts
+        self.lattice = lattice
         self.random_state = random_state
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
@@ -63,7 +73,9 @@ class ICAAttack(Attack):
         guess = np.tile(statistics.mean, (len(Z), 1))
         if not (statistics.deviation > 0).any():
             return clipped(guess, known)
-        naming, components = name_coordinates(Z, np.shape(released)[1], known)
+        naming, components = None, Z
+        if self.lattice:
+            naming, components = name_coordinates(Z, np.shape(released)[1], known)
         # Independent components cannot fit better than exactly.
         for _ in range(0 if naming is not None and naming.exact else self.n_starts):
             found = unmix(rows, rng)

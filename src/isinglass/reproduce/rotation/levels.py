@@ -197,7 +197,9 @@ def levels(table: Table, repeats: int, n_iterations: int, n_starts: int, draws: 
         )
     attacked = iterations(X, table.chance(4), n_iterations)
     origin, centre = turned(X, rng)
-    guess = ICAAttack(n_starts, random_state=rng).guess(centre, ColumnStatistics.of(X))
+    guess = ICAAttack(n_starts, lattice=False, random_state=rng).guess(
+        centre, ColumnStatistics.of(X)
+    )
     varies = X.min(axis=0) < X.max(axis=0)
     deviations = X[:, varies].std(axis=0, ddof=1)
     left = variance_of_difference(X[:, varies], guess[:, varies])
