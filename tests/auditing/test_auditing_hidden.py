@@ -56,6 +56,9 @@ HIDDEN = {
     "a note on a column": with_note_on_a_column(),
     "unused categories": with_categories(),
     "a fact that nobody writes": NOISE.replace_schema_metadata(facts(new=1)),
+    "a short note beside our facts": NOISE.replace_schema_metadata(
+        facts() | {"note": SECRET[:200]}
+    ),
     "long facts": NOISE.replace_schema_metadata(facts(warnings=[str(v) for v in X.ravel()])),
     "a time zone": NOISE.append_column(
         "t", pa.nulls(N, pa.timestamp("ns", tz="x" * 300)).cast(pa.timestamp("ns", tz="x" * 300))
@@ -77,6 +80,22 @@ def test_what_no_attack_looks_at_is_refused(name, kind, tmp_path):
         audit_files(tmp_path / "t.csv", path)
     assert "\n" not in str(told.value)
     assert len(str(told.value)) < 250
+
+
+def test_sizes_of_row_groups_are_no_place_for_records(tmp_path):
+    path = tmp_path / "r.parquet"
+    ours = NOISE.replace_schema_metadata(facts())
+    for sizes, refused in (((40, 40, 40), False), ((50, 50, 20), False), ((40, 50, 30), True)):
+        with pq.ParquetWriter(path, ours.schema) as writer:
+            start = 0
+            for size in sizes:
+                writer.write_table(ours.slice(start, size))
+                start += size
+        if refused:
+            with pytest.raises(AuditError, match="row groups of uneven size"):
+                refuse_hidden(path)
+        else:
+            refuse_hidden(path)
 
 
 def test_bytes_between_the_parts_of_a_file_are_refused(tmp_path):

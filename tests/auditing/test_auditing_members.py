@@ -191,3 +191,19 @@ def test_too_few_rows_to_tell_are_said_and_refused():
     told = [line.measured for line in report.findings.policy if "members" in line.demand]
     assert "too few rows to tell" in " ".join(told)
     assert not report.passed
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [("copy", 0.9, 1.0), ("noisy", 0.6, 1.0), ("fresh", 0.0, 0.58)]
+)
+def test_members_of_a_part_are_told_by_the_nearest_row(kind, low, high):
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(1000, 6)) * [1, 2, 5, 1, 1, 3]
+    released = {
+        "copy": table[::2],
+        "noisy": table[::2] + 0.5 * rng.normal(size=(500, 6)) * table.std(axis=0),
+        "fresh": rng.normal(size=(500, 6)) * table.std(axis=0),
+    }[kind]
+    found = ig.audit(table, released, rows_correspond=False, attacks=["naive"], random_state=0)
+    (told,) = (m for m in found.findings.membership if m.name == "nearest_row")
+    assert low <= told.area <= high

@@ -8,9 +8,11 @@ import pytest
 
 import isinglass as ig
 from isinglass.auditing.files import audit_files
-from isinglass.auditing.origin import ORIGIN, SECRET
+from isinglass.auditing.made_from import KeyFacts
+from isinglass.auditing.origin import ORDER, ORIGIN, SECRET
 from isinglass.auditing.policy import Policy
 from isinglass.errors import AuditError
+from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(918273)
 X = RNG.gamma(2.0, size=(240, 3)) * [1, 5, 20]
@@ -22,9 +24,9 @@ def made(tmp_path, monkeypatch):
     monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path / "home"))
     pd.DataFrame(X, columns=list("abc")).to_csv(tmp_path / "t.csv", index=False)
 
-    def make(method, name="r.parquet", **parameters):
+    def make(method, name="r.parquet", shuffle=False, **parameters):
         veil = method(**parameters)
-        ig.write_release(tmp_path / "t.csv", tmp_path / name, veil, again=True)
+        ig.write_release(tmp_path / "t.csv", tmp_path / name, veil, again=True, shuffle=shuffle)
         return tmp_path / "t.csv", tmp_path / name
 
     return make
@@ -69,6 +71,7 @@ def test_a_release_that_its_key_makes_only_in_part_is_refused(made, given, metho
     key = ig.load_key(release.with_suffix(".key"))
     changed = pq.read_table(release)
     column = changed["b"].to_numpy().copy()
+    last = column[-1]
     column[-1] += 40.0
     facts = pq.read_metadata(release).metadata
     changed = changed.set_column(1, "b", pa.array(column)).replace_schema_metadata(facts)
@@ -77,11 +80,59 @@ def test_a_release_that_its_key_makes_only_in_part_is_refused(made, given, metho
         audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0)
     # A file that says nothing may be any file; its key shows it all the same.
     plain = release.with_suffix(".csv")
-    for value, met in ((column[-1], False), (column[-1] - 40.0, True)):
+    for value, met in ((column[-1], False), (last, True)):
         column[-1] = value
         pd.DataFrame(changed.to_pandas()).assign(b=column).to_csv(plain, index=False)
         report = audit_files(table, plain, perturbation=key, policy=LOOSE, random_state=0)
         assert (ORIGIN not in lines(report)) is met
+
+
+@pytest.mark.parametrize("bits", [1, 3, 12, 26])
+def test_last_digits_that_the_key_does_not_make_are_not_let_through(made, given, bits):
+    table, release = made(ig.AdditiveNoise)
+    key = ig.load_key(release.with_suffix(".key"))
+    changed = pq.read_table(release)
+    cells = changed["b"].to_numpy().copy()
+    low, size = X[:, 1].min(), np.ptp(X[:, 1])
+    hidden = np.round((X[:, 1] - low) / size * (2**bits - 1)).astype(np.uint64)
+    cells = ((cells.view(np.uint64) >> np.uint64(bits) << np.uint64(bits)) | hidden).view(float)
+    facts = pq.read_metadata(release).metadata
+    changed = changed.set_column(1, "b", pa.array(cells)).replace_schema_metadata(facts)
+    pq.write_table(changed, release)
+    found = lines(audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0))
+    assert found[ORIGIN] is False
+
+
+@pytest.mark.parametrize(
+    ("method", "shuffle", "met"),
+    [
+        (ig.AdditiveNoise, False, False),
+        (ig.AdditiveNoise, True, True),
+        (ig.Condensation, False, True),
+    ],
+)
+def test_rows_in_the_order_of_the_table_pass_no_policy_that_does_not_allow_them(
+    made, given, method, shuffle, met
+):
+    table, release = made(method, shuffle=shuffle)
+    key = ig.load_key(release.with_suffix(".key"))
+    facts = KeyFacts(shuffle=read_key(release.with_suffix(".key")).arrays.get("shuffle"))
+    for more, passes in (("", met), ('[release]\norder = "any"\n', True)):
+        policy = Policy.parse("[attacks]\nmaximum_gain = 1.0\n" + more)
+        found = lines(
+            audit_files(table, release, perturbation=key, key=facts, policy=policy, random_state=0)
+        )
+        assert (ORDER not in found) is passes
+        assert ORIGIN not in found
+
+
+def test_whoever_takes_any_origin_takes_any_order():
+    anyhow = '[attacks]\nmaximum_gain = 1.0\n[release]\norigin = "any"\n'
+    assert Policy.parse(anyhow).order == "any"
+    assert Policy.parse(anyhow + 'order = "secret"\n').order == "secret"
+    assert LOOSE.order == "secret"
+    with pytest.raises(AuditError, match="order must be among secret, any"):
+        Policy.parse('[attacks]\nmaximum_gain = 1.0\n[release]\norder = "sorted"\n')
 
 
 def test_a_policy_that_misspells_the_origin_is_refused():

@@ -202,7 +202,7 @@ def test_every_command_with_its_defaults(folder, way):
 
 
 def test_a_bar_is_shown_in_a_terminal_and_leaves_nothing_in_a_pipe(folder):
-    words = ["audit", "t.csv", "in_terminal.parquet", "--pairs", "3"]
+    words = shlex.split("audit flights.csv flights.parquet --drop tail_number --pairs 3")
     shown = in_terminal(words)[1]
     assert "attacks" in shown
     assert "\x1b[" in shown
@@ -218,9 +218,10 @@ def test_the_examples_in_the_help_run(folder, name, line):
 
 
 def test_documents_are_json_alone(folder):
+    assert piped(shlex.split("release t.csv -o documents.parquet --again"))[0] == 0
     for name, line, wanted in LINES:
         if name in WITH_JSON and wanted == 0 and "2" not in line:
-            code, out, err = piped([*shlex.split(line.format(w="in_terminal")), "--json"])
+            code, out, err = piped([*shlex.split(line.format(w="documents")), "--json"])
             assert code == 0, f"$ isinglass {line} --json\n{err}"
             assert isinstance(json.loads(out), dict), line
 

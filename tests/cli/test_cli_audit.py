@@ -93,9 +93,12 @@ def folder(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.warns(ig.PrivacyWarning):
         ig.write_release(frame, tmp_path / "r.parquet", ig.Rotation(optimize=None))
-    (tmp_path / "loose.toml").write_text("[attacks]\nmaximum_gain = 0.3\n")
+    (tmp_path / "loose.toml").write_text(
+        '[attacks]\nmaximum_gain = 0.3\n[release]\norder = "any"\n'
+    )
     (tmp_path / "tight.toml").write_text(
-        "[detection]\nminimum = 0.85\n[attacks]\nmaximum_gain = 0.3\n[attacks.maximum]\n"
+        '[detection]\nminimum = 0.85\n[release]\norder = "any"\n'
+        "[attacks]\nmaximum_gain = 0.3\n[attacks.maximum]\n"
         "naive = 0.2\n"
     )
     return tmp_path

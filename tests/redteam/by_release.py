@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.stats import norm
+from scipy.stats import norm, truncnorm
 from sklearn.decomposition import FastICA
 from sklearn.linear_model import Ridge
 from sklearn.mixture import GaussianMixture
@@ -258,6 +258,20 @@ def ends_of_one_household(k: Known) -> np.ndarray:
         k, release=pd.DataFrame(stacked), mean=np.tile(k.mean, 5), sd=np.tile(k.sd, 5)
     )  # fmt: skip
     return ends_of_one_quantity(wide).reshape(len(k.Z), -1)
+
+
+def ends_of_cut_factors(k: Known) -> np.ndarray:
+    """Factors around one are cut at nothing and at two: one quantity behind all columns, by law."""
+    levels, own = np.linspace(-4, 4, 81), np.linspace(-2.4, 2.4, 7)
+    weight, fits = norm.pdf(own), np.zeros((len(k.Z), 81))
+    for i, level in enumerate(levels):
+        values = [k.mean + k.sd * (0.957 * level + 0.29 * o) for o in own]
+        chance = sum(
+            w * truncnorm.pdf(k.Z / v, -1, 1, 1, 1) / v for w, v in zip(weight, values, strict=True)
+        )
+        fits[:, i] = np.log(chance + 1e-300).sum(axis=1) - level**2 / 2
+    weights = np.exp(fits - fits.max(axis=1, keepdims=True))
+    return k.mean + k.sd * 0.957 * (weights @ levels / weights.sum(axis=1))[:, None]
 
 
 def means_of_eight_models(k: Known) -> np.ndarray:

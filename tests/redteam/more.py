@@ -145,6 +145,8 @@ METHODS = [
          mk.ours(ten, "rotation", split=True), members.as_far_from_the_mean),
     Case("uniform-households", "uniform noise of scale 120, 5 rows a household", "outsider", "r2",
          mk.ours(t.households, "uniform", "scale=120"), alone.ends_of_one_household),
+    Case("multiplicative-one-quantity", "factors of scale 1, one quantity in 60 columns", "outsider",
+         "r2", mk.ours(t.gauges, "multiplicative", "scale=1"), alone.ends_of_cut_factors),
     Case("gaussian-kinds", "noise of scale 3, 60 readings of eight models", "outsider", "r2",
          mk.ours(t.kinds, "gaussian", "scale=3"), alone.means_of_eight_models),
     Case("gaussian-profiles", "noise of scale 3, curves of 48 points", "outsider", "r2",

@@ -227,6 +227,13 @@ def profiles(rows: int = 300, width: int = 48, seed: int = 0) -> pd.DataFrame:
     )
 
 
+def gauges(rows: int = 600, width: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Readings far from zero that all follow one quantity, each a little its own way."""
+    rng = np.random.default_rng(seed)
+    one = rng.normal(size=(rows, 1)) + 0.3 * rng.normal(size=(rows, width))
+    return _named(rng.uniform(50, 200, width) * (1 + 0.02 * one))
+
+
 def one_far(rows: int = 1000, width: int = 6, seed: int = 0) -> pd.DataFrame:
     """Incomes, and in each column a single one that is a hundred times as large."""
     rng = np.random.default_rng(seed)

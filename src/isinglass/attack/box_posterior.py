@@ -1,8 +1,9 @@
-"""Posterior means under uniform noise: every cell says for certain how far off its value can be."""
+"""Posterior means under noise that ends somewhere: uniform noise, and cut factors."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,91 @@ _WIDTH = 0.35
 #: Directions that hold this share of a sample's variance, and how many there may be.
 _SHARE, _MOST_FACTORS = 0.9, 8
 _LEAST_REST = 0.05
-#: Rows and candidates that tell one factor from several, and how much likelier one must be.
-_COMPARED, _LIKELIER = (300, 1_000), 0.02
+#: Rows and candidates that tell one factor from several, and by how much likelier one must make
+#: all these rows, as a logarithm.
+_COMPARED, _LIKELIER = (1_000, 1_000), 6.0
 #: What a column has of its own where all measure one quantity, in deviations.
 _ALMOST_ONE = 0.3
 _TINY = np.finfo(np.float32).tiny
+#: For rounding: no cut of a factor is sharper than this, in deviations.
+_EXACT_CUT = 1e-3
+
+
+class CellLaw(Protocol):
+    """How likely candidates make released cells, in columns of deviation 1."""
+
+    def log_fits(self, U: Array, candidates: Array, rest: Array) -> Array:
+        """The logarithm of how likely each candidate, up to deviations `rest`, makes each row."""
+
+    def refined(self, U: Array, means: Array, rest: Array) -> Array:
+        """Means of normal values around `means`, given what each cell says for certain."""
+
+    def of(self, columns: NDArray[np.bool_]) -> CellLaw:
+        """The law of some of the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Uniform noise: a value lies within `reach` of its cell, anywhere alike."""
+
+    reach: Array = field(repr=False)
+
+    def log_fits(self, U: Array, candidates: Array, rest: Array) -> Array:
+        return _log_fits(U, candidates, self.reach, rest)
+
+    def refined(self, U: Array, means: Array, rest: Array) -> Array:
+        return within_box(U, means, self.reach, rest)
+
+    def of(self, columns: NDArray[np.bool_]) -> Box:
+        return Box(self.reach[columns])
+
+
+@dataclass(frozen=True, slots=True)
+class CutFactors:
+    """Normal factors around one, cut to 1 ± `half_width`; `center` is the mean of each column.
+
+    A cell z says of its value x that z / x lies between the cuts, and the law of factors says
+    which of these are likelier.
+    """
+
+    center: Array = field(repr=False)
+    scale: float
+    half_width: float
+
+    def log_fits(self, U: Array, candidates: Array, rest: Array) -> Array:
+        out = np.zeros((len(U), len(candidates)), dtype=np.float32)
+        low, high = 1 - self.half_width, 1 + self.half_width
+        step = max(1, _BLOCK // len(candidates))
+        for j, (mean, width) in enumerate(zip(self.center, rest, strict=True)):
+            cells, values = (U[:, j] + mean).astype(np.float32), candidates[:, j] + mean
+            # No factor changes a sign, and the law of a value near nothing says nothing.
+            sign = np.float32(1.0 if mean >= 0 else -1.0)
+            values = np.maximum(sign * values, 0.05).astype(np.float32)
+            inverse = (1 / (self.scale * values)).astype(np.float32)
+            offset = np.float32(1 / self.scale)
+            logs = np.log(values)
+            for start in range(0, len(U), step):
+                z = sign * cells[start : start + step, np.newaxis]
+                away = z * inverse - offset
+                away *= away
+                away *= np.float32(-0.5)
+                away -= logs
+                for cut, side in ((high, 1.0), (low, -1.0)):
+                    if cut <= 0:
+                        continue  # nothing is cut there but the sign
+                    past = side * (z - cut * values) / max(cut * width, _EXACT_CUT) + _EDGE
+                    np.maximum(past, 0.0, out=past)
+                    past *= past
+                    past *= np.float32(_SLOPE)
+                    away -= past
+                out[start : start + step] += away
+        return out
+
+    def refined(self, U: Array, means: Array, rest: Array) -> Array:
+        return means
+
+    def of(self, columns: NDArray[np.bool_]) -> CutFactors:
+        return CutFactors(self.center[columns], self.scale, self.half_width)
 
 
 def candidate_count(n_rows: int, n_columns: int) -> int:
@@ -91,7 +172,7 @@ def _one_quantity(n_columns: int) -> tuple[Array, Array]:
 
 
 def by_factors(
-    U: Array, centered: Array, variance: Array, reach: Array, rng: np.random.Generator
+    U: Array, centered: Array, variance: Array, law: CellLaw, rng: np.random.Generator
 ) -> Array | None:
     """The estimate for columns of deviation 1 that have factors in common; None without any.
 
@@ -107,7 +188,7 @@ def by_factors(
     made = [drawn[:, : loadings.shape[1]] @ loadings.T for loadings, _ in tried]
     some = U[:: max(1, len(U) // _COMPARED[0])][: _COMPARED[0]]
     likely = [
-        _evidence(some, candidates[: _COMPARED[1]], reach, rest)
+        _evidence(law.log_fits(some, candidates[: _COMPARED[1]], rest))
         for candidates, (_, rest) in zip(made, tried, strict=True)
     ]
     likely[0] += _LIKELIER
@@ -115,11 +196,11 @@ def by_factors(
     if not tried[chosen][0].shape[1]:
         return None
     rest = tried[chosen][1]
-    return within_box(U, box_means(U, made[chosen], reach, rest), reach, rest)
+    return law.refined(U, candidate_means(U, made[chosen], law, rest), rest)
 
 
-def box_means(
-    U: Array, candidates: Array, reach: Array, rest: Array, *, learn: bool = True
+def candidate_means(
+    U: Array, candidates: Array, law: CellLaw, rest: Array, *, learn: bool = True
 ) -> Array:
     """The mean of the candidates that may be behind each row, likelier ones more.
 
@@ -130,7 +211,7 @@ def box_means(
     chances, kept = np.full(count, 1 / count), None
     if learn:
         some = U[:: max(1, -(-len(U) // _LEARNED_FROM))]
-        fits = _fits(some, candidates, reach, rest)
+        fits = _fits(law.log_fits(some, candidates, rest))
         for _ in range(_ROUNDS):
             total = np.maximum(fits @ chances.astype(np.float32), _TINY)
             chances *= (fits.T @ (1 / total)) / len(some)
@@ -139,24 +220,22 @@ def box_means(
     step = max(1, (1 << 22) // count)
     for start in range(0, len(U), step):
         rows = slice(start, start + step)
-        fits = _fits(U[rows], candidates, reach, rest) if kept is None else kept[rows]
+        fits = _fits(law.log_fits(U[rows], candidates, rest)) if kept is None else kept[rows]
         weights = fits * chances.astype(np.float32)
         guess[rows] = weights @ values / np.maximum(weights.sum(axis=1, keepdims=True), _TINY)
     return guess
 
 
-def _fits(U: Array, candidates: Array, reach: Array, rest: Array) -> Array:
-    """How likely each candidate makes each row, the likeliest 1."""
-    out = _log_fits(U, candidates, reach, rest)
+def _fits(out: Array) -> Array:
+    """How likely each candidate makes each row, the likeliest 1, from logarithms."""
     out -= out.max(axis=1, keepdims=True)
     return np.asarray(np.exp(out, out=out))
 
 
-def _evidence(U: Array, candidates: Array, reach: Array, rest: Array) -> float:
-    """How likely all candidates together make a row, on average, as a logarithm."""
-    fits = _log_fits(U, candidates, reach, rest)
+def _evidence(fits: Array) -> float:
+    """How likely all candidates together make these rows, as a logarithm."""
     most = fits.max(axis=1)
-    return float((most + np.log(np.exp(fits - most[:, np.newaxis]).mean(axis=1))).mean())
+    return float((most + np.log(np.exp(fits - most[:, np.newaxis]).mean(axis=1))).sum())
 
 
 def _log_fits(U: Array, candidates: Array, reach: Array, rest: Array) -> Array:

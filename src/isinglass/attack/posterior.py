@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
 from isinglass.attack.box_posterior import (
-    box_means,
+    Box,
+    CellLaw,
+    CutFactors,
     by_factors,
     candidate_count,
+    candidate_means,
     smoothed_sample,
-    within_box,
 )
 from isinglass.attack.cell_law import law_matters, told_by_cells
 from isinglass.attack.knowledge import (
@@ -42,6 +44,8 @@ MOST_RECORDS = 2_000
 #: Records of the sample that are left out, given noise, and guessed, to choose a width by.
 TRIED = 400
 _BLOCK = 1 << 22  # weights held at once
+#: Below this scale factors are cut where hardly any are: their law tells no more than its size.
+_LEAST_CUT = 0.4
 #: How far off its own record a row may be under uniform noise, in deviations; for rounding.
 _EXACT = 0.02
 #: Releases whose columns vary alike to this share have noise of the same size.
@@ -98,8 +102,9 @@ class PosteriorAttack(Attack):
         S = ((records - center) / unit)[rng.permutation(len(records))[:MOST_RECORDS]]
         whole = public is not None and public.complete and len(S) == len(records)
         law, z = _law(Z, known), (Z - center) / unit
-        if law.reach is not None:
-            found = _in_boxes(z, S, law.reach / unit, rng, whole=whole)
+        cells = _cell_law(known, law, center, unit)
+        if cells is not None:
+            found = _by_candidates(z, S, cells, rng, whole=whole)
         else:
             variance = law.variance / unit**2
             width = 0.0 if whole else _best_width(S, variance, rng)
@@ -111,7 +116,7 @@ def alone_is_worth_it(Z: Array, known: Knowledge) -> bool:
     """Whether the release and column statistics tell more than a filter by variances gets."""
     try:
         if method_of(known) == "multiplicative_noise":
-            return False
+            return _cut_factors(known) is not None
         return law_matters(additive_law(Z, known), known.need(ColumnStatistics))
     except (AttackError, TypeError, ValueError):  # what a file claims need not make sense
         return False
@@ -126,19 +131,40 @@ def _law(Z: Array, known: Knowledge) -> AdditiveLaw:
     return AdditiveLaw(np.square(Z).mean(axis=0) * share / (1 + share))
 
 
-def _in_boxes(z: Array, S: Array, reach: Array, rng: np.random.Generator, *, whole: bool) -> Array:
-    """The estimate under uniform noise; `whole` where the records behind the rows are in S."""
+def _cut_factors(known: Knowledge) -> Factors | None:
+    """The law of factors whose cuts tell something; None for other noise, and where they do not."""
+    if method_of(known) != "multiplicative_noise":
+        return None
+    said = known.need(PublicParameters).parameters.get("scale")
+    if not isinstance(said, int | float) or not _LEAST_CUT <= said <= 1:
+        return None
+    return Factors.of(float(said))
+
+
+def _cell_law(known: Knowledge, law: AdditiveLaw, center: Array, unit: Array) -> CellLaw | None:
+    """The law of noise that ends somewhere, for columns of deviation 1; None for other noise."""
+    factors = _cut_factors(known)
+    if factors is not None:
+        scale = float(known.need(PublicParameters).parameters["scale"])
+        return CutFactors(center / unit, scale, factors.half_width)
+    return None if law.reach is None else Box(law.reach / unit)
+
+
+def _by_candidates(
+    z: Array, S: Array, law: CellLaw, rng: np.random.Generator, *, whole: bool
+) -> Array:
+    """The estimate under such noise; `whole` where the records behind the rows are in S."""
     varies = np.ptp(S, axis=0) > 0
     found = np.tile(S[0], (len(z), 1))
     if not varies.any():
         return found
-    U, S, reach = z[:, varies], S[:, varies], reach[varies]
+    U, S, law = z[:, varies], S[:, varies], law.of(varies)
     if whole:
-        found[:, varies] = box_means(U, S, reach, np.full(len(reach), _EXACT), learn=False)
+        rest = np.full(U.shape[1], _EXACT)
+        found[:, varies] = candidate_means(U, S, law, rest, learn=False)
         return found
     candidates, rest = smoothed_sample(S, candidate_count(*U.shape), rng)
-    means = box_means(U, candidates, reach, rest)
-    found[:, varies] = within_box(U, means, reach, rest)
+    found[:, varies] = law.refined(U, candidate_means(U, candidates, law, rest), rest)
     return found
 
 
@@ -169,11 +195,12 @@ def posterior_by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator
         return found
     unit = statistics.deviation[varies]
     told_values, variance = (part[..., varies] for part in told.as_linear(statistics))
-    if law.reach is None:
+    cells = _cell_law(known, law, statistics.mean, divisors(statistics.deviation))
+    if cells is None:
         together = told_values @ filter_gain(told_values, variance)
     else:
-        U, reach = (Z - statistics.mean)[:, varies] / unit, law.reach[varies] / unit
-        by_all = by_factors(U, told_values / unit, variance / unit**2, reach, rng)
+        U = (Z - statistics.mean)[:, varies] / unit
+        by_all = by_factors(U, told_values / unit, variance / unit**2, cells.of(varies), rng)
         if by_all is None:
             return found
         together = by_all * unit

@@ -24,8 +24,9 @@ _ALIKE = 0.2
 
 FILTERS = ("auto", "bounds", "pca", "bayes")
 METHODS = (*FILTERS, "kinds", "profile")
-#: Columns that may be points of one curve.
+#: Columns that may be points of one curve, and over how many of them neighbors may go together.
 LEAST_PROFILE = 8
+_LENGTHS = (0.7, 1, 1.5, 2, 3, 4, 6, 9, 14, 20)
 
 
 class SpectralAttack(Attack):
@@ -54,7 +55,7 @@ class SpectralAttack(Attack):
         "kinds" supposes that records are of a few kinds, fits a mixture of them to the release and
         takes each row for the mean of its kind, as surely as it can be told. "profile" supposes
         that columns are points of a curve, in their order (hours of a day, wave lengths), and
-        keeps of each speed of change what is wider than noise.
+        smooths along it as far as makes the release likeliest.
     random_state : int, Generator or None
         Where the mixture's fits begin.
 
@@ -97,7 +98,10 @@ class SpectralAttack(Attack):
         weights = told / told.sum(axis=0)
         variance = sum(np.square(w) * law.variance for w, law in zip(weights, laws, strict=True))
         mean = np.einsum("tj,tij->ij", weights, np.stack(releases))
-        found = self._filter(mean, np.asarray(variance))
+        statistics = known.find(ColumnStatistics)
+        # Under much noise the mean of the release is off by more than what is known.
+        center = None if statistics is None else statistics.mean
+        found = self._filter(mean, np.asarray(variance), center)
         for Z, law in zip(releases, laws, strict=True):
             if law.reach is not None:
                 # Uniform noise tells for certain where the truth lies; a little is left for an
@@ -130,8 +134,9 @@ class SpectralAttack(Attack):
             found = np.sign(seen) * np.clip(found * np.sign(seen), near, far)
         return np.asarray(found)
 
-    def _filter(self, Z: Array, variance: Array) -> Array:
-        mean, spread = Z.mean(axis=0), Z.var(axis=0, ddof=1)
+    def _filter(self, Z: Array, variance: Array, center: Array | None = None) -> Array:
+        spread = Z.var(axis=0, ddof=1)
+        mean = Z.mean(axis=0) if center is None else center
         found = Z.copy()
         noisy = (variance > 1e-12 * spread) & (spread > 0)
         varies = spread > 0
@@ -165,22 +170,29 @@ def filter_gain(centred: Array, noise: Array, method: str = "auto") -> Array:
 
 
 def _smooth_columns(white: Array) -> Array:
-    """Curves without noise of variance one: each speed of change shrunk by its own width.
+    """Curves under noise of variance one: neighboring columns go together as a kernel says.
 
-    Columns that are as wide as each other share their widths with the speeds beside, which takes
-    far fewer rows to learn than how every column goes with every other.
+    Its shape and width are those under which the release is likeliest, which takes far fewer rows
+    to learn than how every column goes with every other. All columns rise as far above noise.
     """
-    from scipy.fft import dct, idct
-
-    speeds = dct(white, axis=1, norm="ortho")
-    widths = np.square(speeds).mean(axis=0)
-    beside = np.pad(widths, 1, mode="edge")
-    smoothed = (beside[:-2] + 2 * widths + beside[2:]) / 4
-    # Noise alone is this wide by chance; the slowest speeds differ too much to be averaged.
-    widths = np.where(np.arange(len(widths)) < 2, widths, smoothed)
-    clear = widths > 1 + 2 * np.sqrt(2 / len(white))
-    gains = np.where(clear, 1 - 1 / np.maximum(widths, 1.0), 0.0)
-    return np.asarray(idct(speeds * gains, axis=1, norm="ortho"))
+    d = white.shape[1]
+    apart = np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+    around = np.minimum(apart, d - apart)  # the last column may be the first one's neighbor
+    size = max(float(white.var(axis=0).mean()) - 1, 1e-3)
+    best, found = -np.inf, np.zeros_like(white)
+    covariance = white.T @ white
+    for distance in (apart, around):
+        for length in _LENGTHS:
+            for power in (1, 2):
+                kernel = size * np.exp(-((distance / length) ** power))
+                values, vectors = np.linalg.eigh(kernel)
+                values = np.maximum(values, 0.0)
+                seen = np.einsum("ji,jk,ki->i", vectors, covariance, vectors)
+                likely = -(seen / (1 + values)).sum() - len(white) * np.log1p(values).sum()
+                if likely > best:
+                    best = likely
+                    found = ((white @ vectors) * (values / (1 + values))) @ vectors.T
+    return found
 
 
 def _gains(widths: Array, n_rows: int, method: str) -> Array:

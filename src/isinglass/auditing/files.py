@@ -15,6 +15,7 @@ from isinglass.auditing import align
 from isinglass.auditing.align import Loaded, Rows
 from isinglass.auditing.hashes import without_hashes
 from isinglass.auditing.made_from import (
+    NOT,
     KeyFacts,
     facts_of,
     keeps_rows,
@@ -25,7 +26,7 @@ from isinglass.auditing.made_from import (
     remade,
     table_columns,
 )
-from isinglass.auditing.origin import origin_line, secret_line, undone_by_seed
+from isinglass.auditing.origin import order_line, origin_line, secret_line, undone_by_seed
 from isinglass.auditing.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.release_file import Beside, kept_names, load_release, open_release
@@ -160,10 +161,10 @@ def audit_files(
             "values were settled otherwise"
         )
     complete = len(mine.X) == n_rows
-    shown = False
+    made = NOT
     if perturbation is not None and hasattr(perturbation, "_key") and ordered:
         sure = facts is not None or bool(correspond)
-        shown = made_with(perturbation, mine, theirs, complete, sure=sure)
+        made = made_with(perturbation, mine, theirs, complete, sure=sure)
     attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
     missed = [n for n in opened.schema.names if n not in attacked]
     known = {*apart, *beside, *(() if facts is None else facts.kept)}
@@ -253,7 +254,11 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
-        line = origin_line(facts, shown=shown)
+        line = origin_line(facts, made=made)
+        lines += [] if line.met else [line]
+    if policy is not None and policy.order == "secret":
+        rowless = perturbation is not None and not perturbation.keeps_rows
+        line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]

@@ -26,6 +26,7 @@ _PANDAS = {
     "partition_columns",
 }  # fmt: skip
 _SCHEMA = b"ARROW:schema"
+_AGAIN = "audit the very file that isinglass wrote"
 
 
 def refuse_hidden(path: str | Path) -> None:
@@ -70,6 +71,9 @@ def _look_into_parquet(path: Path) -> None:
         return  # whoever reads the rows says what is wrong
     notes = dict(said.metadata or {})
     _check_notes(path, notes, schema)
+    sizes = {said.row_group(g).num_rows for g in range(said.num_row_groups - 1)}
+    if METADATA_KEY in notes and len(sizes) > 1:
+        _refuse(path, "row groups of uneven size, as isinglass does not write them", _AGAIN)
     chunks = [
         said.row_group(g).column(c)
         for g in range(said.num_row_groups)
@@ -131,6 +135,8 @@ def _check_notes(path: Path, notes: dict[bytes, bytes], schema: pa.Schema) -> No
             key = b"" if not value else key
         elif key == b"PARQUET:field_id" and len(value) <= 11:
             continue
+        if METADATA_KEY in notes and value:
+            _refuse(path, "notes in its metadata that isinglass does not write", _AGAIN)
         left += len(key) + len(value)
         if len(key) + len(value) > LONGEST_NOTE or left > LONGEST_NOTES:
             _refuse(path, "notes in its metadata", "remove the metadata that no reader needs")

@@ -172,20 +172,25 @@ def refuse_other_width(
         )
 
 
+#: How well a key makes a release again: to the last bit, up to rounding, or not at all.
+EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
+
+
 def made_with(
     perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
-) -> bool:
-    """Whether this key made the release; `sure`: if not, it is an error.
+) -> str:
+    """How well this key makes the release; `sure`: not at all is an error.
 
-    A key of another release, or another table, would make an audit of something else.
+    A key of another release, or another table, would make an audit of something else. What is
+    made up to rounding only may hold anything in the last digits of its numbers.
     """
     if perturbation.draws_noise and perturbation.keeps_rows and not complete:
-        return False  # the noise goes by row number, and some rows are gone
+        return NOT  # the noise goes by row number, and some rows are gone
     try:
         same = _turns_into(perturbation, mine.X, theirs.X)
     except ValueError:  # values outside the key's bounds
-        same = False
-    if sure and not same:
+        same = NOT
+    if sure and same == NOT:
         raise AuditError(
             f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
             "release, or the table has changed, or other rows were left out"
@@ -193,28 +198,33 @@ def made_with(
     return same
 
 
-def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> bool:
-    """Whether a key turns the table into the release, row for row."""
+def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
+    """How well a key turns the table into the release, row for row."""
     if isinstance(perturbation, Condensation):
         # Rows are drawn from groups, and their means are the table's.
         again = perturbation.emit_again(released.dtype)
         near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
-        return bool(near.all()) and _alike(again, released)
+        return _alike(again, released) if near.all() else NOT
     if len(table) != len(released):
-        return False
-    return all(
-        _alike(
-            perturbation.transform_rows(table[start : start + _BLOCK], start),
-            released[start : start + _BLOCK],
-        )
-        for start in range(0, len(table), _BLOCK)
-    )
+        return NOT
+    worst = EXACTLY
+    for start in range(0, len(table), _BLOCK):
+        again = perturbation.transform_rows(table[start : start + _BLOCK], start)
+        alike = _alike(again, released[start : start + _BLOCK])
+        if alike == NOT:
+            return NOT
+        worst = alike if alike == NEARLY else worst
+    return worst
 
 
-def _alike(again: Array, released: Array) -> bool:
-    """Whether two releases are the same up to the digits that a file keeps."""
+def _alike(again: Array, released: Array) -> str:
+    """How alike two releases are: to the last bit, or up to the digits that a file may keep."""
+    if again.shape != released.shape:
+        return NOT
+    if np.array_equal(again.astype(released.dtype), released):
+        return EXACTLY
     room = 1e-4 * max(float(np.abs(again).max(initial=0.0)), 1e-30)
-    return again.shape == released.shape and np.allclose(again, released, rtol=1e-4, atol=room)
+    return NEARLY if np.allclose(again, released, rtol=1e-4, atol=room) else NOT
 
 
 def _width(facts: Facts) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglass.attack.knowledge import StolenKey
 from isinglass.attack.public_noise import COMMON_SEEDS
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.made_from import remade
+from isinglass.auditing.made_from import EXACTLY, NEARLY, remade
 from isinglass.auditing.result import PolicyLine
 from isinglass.errors import IsinglassError
 from isinglass.release import Facts
@@ -21,6 +21,7 @@ from isinglass.release import Facts
 Array = NDArray[Any]
 
 ORIGIN = "it is known how the release was made"
+ORDER = "the order of the rows tells nothing"
 SECRET = "the key came from secret randomness"
 #: Rows on which a guessed seed is looked at.
 _ROWS_OF_SEED = 50
@@ -28,15 +29,22 @@ _ROWS_OF_SEED = 50
 _PATIENCE_S = 3.0
 
 
-def origin_line(facts: Facts | None, *, shown: bool) -> PolicyLine:
-    """Whether it is known how a release was made: `shown` says that its key makes it.
+def origin_line(facts: Facts | None, *, made: str) -> PolicyLine:
+    """Whether it is known how a release was made: `made` says how well its key makes it.
 
     Attacks are chosen by what a release looks like, and nobody can think of all. So a file whose
     making is unknown, or only claimed, may give back more than the attacks listed got: noise of
     the stated law may come from a seed that others know.
     """
-    if shown:
+    if made == EXACTLY:
         return PolicyLine(ORIGIN, "the key turns the table into it", met=True)
+    if made == NEARLY:
+        return PolicyLine(
+            ORIGIN,
+            "the key turns the table into it up to rounding only, and the last digits may hold "
+            "anything; audit the very file that was written, on the machine that wrote it",
+            met=False,
+        )
     if facts is None:
         return PolicyLine(
             ORIGIN,
@@ -45,6 +53,23 @@ def origin_line(facts: Facts | None, *, shown: bool) -> PolicyLine:
             met=False,
         )
     return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
+
+
+def order_line(*, shows: bool) -> PolicyLine:
+    """Whether the order of the rows tells nothing: `shows` says that they are not shuffled.
+
+    A table's order may hold calendars, rosters, pairs of stations or anything else that puts alike
+    records at places somebody can work out, and averaging over these takes noise away. No list of
+    attacks has all of them; rows in a random order hold none.
+    """
+    if not shows:
+        return PolicyLine(ORDER, "the rows are in a secret order", met=True)
+    return PolicyLine(
+        ORDER,
+        "the rows are in the table's order, which may tell more than the attacks listed found; "
+        '--shuffle hides it (release.order = "any" in the policy goes by the attacks alone)',
+        met=False,
+    )
 
 
 def secret_line(seeded: bool) -> PolicyLine | None:

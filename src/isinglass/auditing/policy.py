@@ -28,6 +28,7 @@ from isinglass.errors import AuditError
 
 PROMISES = ("heuristic", "audited", "guaranteed")
 ORIGINS = ("known", "any")
+ORDERS = ("secret", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Policy:
         The largest share of rows that may be alone with their values in the kept columns.
     origin : {"known", "any"}
         Whether the key must show how the file was made.
+    order : {"secret", "any"}
+        Whether rows must leave in a secret order; "any" where the origin may be any, too.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional
@@ -91,6 +94,7 @@ class Policy:
     attackers: Mapping[str, float] = field(default_factory=dict)
     maximum_unique: float | None = None
     origin: str = ORIGINS[0]
+    order: str = ORDERS[0]
     risk_attacker: str = ACQUAINTED
     maximum_reidentification: float | None = None
     maximum_singling_out: float | None = None
@@ -123,6 +127,7 @@ class Policy:
         refuse_unknown(given, name)
         read = PolicyReader(given, name)
         gains = read.table("attacks", "maximum")
+        origin = read.one_of("release", "origin", ORIGINS)
         made = cls(
             minimum_detection=read.share("detection", "minimum"),
             maximum_gain=read.share("attacks", "maximum_gain"),
@@ -139,7 +144,9 @@ class Policy:
                 n: read.is_share(v, f"attackers.{n}") for n, v in given.get("attackers", {}).items()
             },
             maximum_unique=read.share("release", "maximum_unique"),
-            origin=read.one_of("release", "origin", ORIGINS),
+            origin=origin,
+            # Whoever goes by the attacks listed alone does so for the order of rows, too.
+            order=read.one_of("release", "order", ORDERS if origin == ORIGINS[0] else ORDERS[::-1]),
             risk_attacker=read.attacker("risks", ACQUAINTED),
             **{
                 name: read.share("risks", name)
@@ -151,7 +158,7 @@ class Policy:
         )
         nothing = cls(
             quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker,
-            origin=made.origin,
+            origin=made.origin, order=made.order,
         )  # fmt: skip
         if made == nothing:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")

@@ -34,6 +34,7 @@ from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.link import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.linker import KeepingLinkage
 from isinglass.auditing.members import membership, or_by_person, unclear_members
+from isinglass.auditing.members_of_part import membership_of_part
 from isinglass.auditing.persons import PersonColumn, person_codes
 from isinglass.auditing.plan import NEED_ROWS, plan, plan_given
 from isinglass.auditing.policy import Policy
@@ -313,6 +314,8 @@ def audit(
         drawn = hold_out(rng, whose)
         members = tell_members(drawn)
         halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
+    if given is None and rows_correspond is False and len(Z) < len(X):
+        members = (*members, *membership_of_part(scene, chance.generator(seed)))
     linked, recognized = _linked(scene, trials[0])
     shuffled = scene.secret_order and len(X) == len(Z)
     if shuffled and scene.kept is not None:

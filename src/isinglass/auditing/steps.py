@@ -49,13 +49,15 @@ from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.cast import LOCATED, SEEN_WHOLE
 from isinglass.auditing.decodable import decoding_steps
-from isinglass.auditing.linker import KeepingLinkage
+from isinglass.auditing.linker import AveragingLinkage, KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
 
 Array = NDArray[Any]
 
 #: Draws of a few known pairs, where it is luck which of them tell something.
 _DRAWS = 3
+#: Fits of a record to a row that are averaged over at most.
+_MOST_AVERAGED = 200_000_000
 #: A sample that grows by less than this tells no more.
 _MORE_RECORDS = 0.25
 
@@ -271,7 +273,13 @@ def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.common(few=True) | scene.public_table()
     if n:
         known |= scene.cast.pairs(scene.table, n)
-    yield Step(KeepingLinkage(random_state=seed), known, d, n, n or None, uses_rows=True, few=True)
+    named = KeepingLinkage(random_state=seed)
+    yield Step(named, known, d, n, n or None, uses_rows=True, few=True)
+    if len(scene.cast.attacked) * len(scene.table) <= _MOST_AVERAGED:
+        how = "averaging over the records that fit"
+        yield Step(
+            AveragingLinkage(named), known, d, n, n or None, uses_rows=True, few=True, how=how
+        )
     few = min(few_pairs(d), n)
     sample = scene.sample()
     known = scene.common() | PublicTable(sample.records, sample.kept, complete=False)
