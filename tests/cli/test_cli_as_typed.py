@@ -218,10 +218,12 @@ def test_the_examples_in_the_help_run(folder, name, line):
 
 
 def test_documents_are_json_alone(folder):
-    assert piped(shlex.split("release t.csv -o documents.parquet --again"))[0] == 0
+    if not Path("in_terminal.db").exists():  # where these tests run on several processes
+        for _, line, _ in LINES:
+            piped(shlex.split(line.format(w="in_terminal")))
     for name, line, wanted in LINES:
         if name in WITH_JSON and wanted == 0 and "2" not in line:
-            code, out, err = piped([*shlex.split(line.format(w="documents")), "--json"])
+            code, out, err = piped([*shlex.split(line.format(w="in_terminal")), "--json"])
             assert code == 0, f"$ isinglass {line} --json\n{err}"
             assert isinstance(json.loads(out), dict), line
 
