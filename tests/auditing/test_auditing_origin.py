@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.origin import ORIGIN, SECRET
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.origin import ORIGIN, SECRET
 from isinglass.auditing.policy import Policy
 from isinglass.errors import AuditError
 
