@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import outliers, peers
 from benchmarks.measure import publish
 from isinglass.datasets import flight_batches
-from isinglass.detect.space import ranges
+from isinglass.detect.float32_proxy import ranges
 
 COMMAND = "python -m benchmarks.archive"
 RESULTS = Path(__file__).parent / "results" / "archive.csv"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import isinglass as ig
 from benchmarks.measure import publish
-from isinglass.curate.reach import Reach
+from isinglass.curate.ledger.spend_index import Reach
 from isinglass.datasets import load
 from isinglass.detect.metric import declare
 

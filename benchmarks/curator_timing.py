@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import publish
 from isinglass.curate.curator import Curator
-from isinglass.curate.deadline import Deadline
-from isinglass.curate.mechanism import sparse_mechanism
+from isinglass.curate.mechanisms.mechanism import sparse_mechanism
+from isinglass.curate.padding import Deadline
 
 Array = NDArray[np.float64]
 BETA, R, WIDTH, EPSILON = 20, 1.0, 6, 0.01

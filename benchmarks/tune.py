@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.measure import publish
 from isinglass import datasets
-from isinglass.auditing.frontier import Frontier, Point
-from isinglass.auditing.tune import tune
+from isinglass.auditing.tuning.frontier import Frontier, Point
+from isinglass.auditing.tuning.tune import tune
 from isinglass.errors import PrivacyWarning
 
 FILES = ("cmapss_fd001_train", "mammography")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import isinglass as ig
-from isinglass.curate.choose import choose_beta_r
+from isinglass.curate.planning.choose import choose_beta_r
 from isinglass.detect.metric import declare
 from isinglass.kernels import ball_sum
 from tests.curate.ledgers import opened, query, yes

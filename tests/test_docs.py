@@ -17,8 +17,8 @@ import typer
 
 import isinglass
 from isinglass import cli, datasets, theory
-from isinglass.auditing import tune
-from isinglass.auditing.measured import Measurement
+from isinglass.auditing.tuning import tune
+from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.cli.methods import METHODS
 from tests.cli.commands import inside
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isinglass import vega
 from isinglass.plain import for_json, plain
+from isinglass.plots import engine as vega
 from isinglass.printable import html_text, printable
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "isinglass"

@@ -47,23 +47,23 @@ _HOMES = {
     "StolenKeyAttack": "attack.stolen_key",
     "UnitPursuitAttack": "attack.unit_pursuit",
     "Policy": "auditing.policy",
-    "Report": "auditing.report",
-    "audit": "auditing.run",
-    "tune": "auditing.tune",
+    "Report": "auditing.report.report",
+    "audit": "auditing.audit",
+    "tune": "auditing.tuning.tune",
     "Answer": "curate.answer",
-    "choose_beta_r": "curate.choose",
-    "compile_mechanism": "curate.compiler",
+    "choose_beta_r": "curate.planning.choose",
+    "compile_mechanism": "curate.mechanisms.compiler",
     "Curator": "curate.curator",
-    "falsify": "curate.falsify",
+    "falsify": "curate.mechanisms.falsify",
     "Guarantee": "curate.guarantee",
-    "Ledger": "curate.ledger",
-    "bounded_mechanism": "curate.mechanism",
-    "dp_mechanism": "curate.mechanism",
-    "sensitive_mechanism": "curate.mechanism",
-    "sparse_mechanism": "curate.mechanism",
-    "plan": "curate.plan",
-    "choose_r_privately": "curate.private_choice",
-    "Question": "curate.question",
+    "Ledger": "curate.ledger.ledger",
+    "bounded_mechanism": "curate.mechanisms.mechanism",
+    "dp_mechanism": "curate.mechanisms.mechanism",
+    "sensitive_mechanism": "curate.mechanisms.mechanism",
+    "sparse_mechanism": "curate.mechanisms.mechanism",
+    "plan": "curate.planning.plan",
+    "choose_r_privately": "curate.planning.private_choice",
+    "Question": "curate.questions.base",
     "Space": "curate.space",
     "Autoencoder": "detect.autoencoder",
     "DistanceOutliers": "detect.distance",
@@ -219,26 +219,26 @@ if TYPE_CHECKING:
     from isinglass.attack.spectral import SpectralAttack
     from isinglass.attack.stolen_key import StolenKeyAttack
     from isinglass.attack.unit_pursuit import UnitPursuitAttack
+    from isinglass.auditing.audit import audit
     from isinglass.auditing.policy import Policy
-    from isinglass.auditing.report import Report
-    from isinglass.auditing.run import audit
-    from isinglass.auditing.tune import tune
+    from isinglass.auditing.report.report import Report
+    from isinglass.auditing.tuning.tune import tune
     from isinglass.curate.answer import Answer
-    from isinglass.curate.choose import choose_beta_r
-    from isinglass.curate.compiler import compile_mechanism
     from isinglass.curate.curator import Curator
-    from isinglass.curate.falsify import falsify
     from isinglass.curate.guarantee import Guarantee
-    from isinglass.curate.ledger import Ledger
-    from isinglass.curate.mechanism import (
+    from isinglass.curate.ledger.ledger import Ledger
+    from isinglass.curate.mechanisms.compiler import compile_mechanism
+    from isinglass.curate.mechanisms.falsify import falsify
+    from isinglass.curate.mechanisms.mechanism import (
         bounded_mechanism,
         dp_mechanism,
         sensitive_mechanism,
         sparse_mechanism,
     )
-    from isinglass.curate.plan import plan
-    from isinglass.curate.private_choice import choose_r_privately
-    from isinglass.curate.question import Question
+    from isinglass.curate.planning.choose import choose_beta_r
+    from isinglass.curate.planning.plan import plan
+    from isinglass.curate.planning.private_choice import choose_r_privately
+    from isinglass.curate.questions.base import Question
     from isinglass.curate.space import Space
     from isinglass.detect.autoencoder import Autoencoder
     from isinglass.detect.distance import DistanceOutliers

@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-from isinglass.attack.constellation import constellation
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -15,6 +14,7 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
+from isinglass.attack.linking.constellation import constellation
 from isinglass.errors import AttackError
 
 

@@ -8,7 +8,7 @@ import pytest
 from isinglass.attack.knowledge import ColumnStatistics, KnownPairs, PublicTable
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.row_factor import RowFactorAttack
-from isinglass.attack.row_shift import without_shift
+from isinglass.attack.views.row_shift import without_shift
 from isinglass.errors import AttackError
 
 N, D, PAIRS = 240, 5, 40

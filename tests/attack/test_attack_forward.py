@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from isinglass.activations import double_logistic
-from isinglass.attack import bootstrap, forward_map
 from isinglass.attack.knowledge import (
     Knowledge,
     KnownPairs,
     PublicParameters,
     PublicTable,
 )
+from isinglass.attack.learning import bootstrap, forward_map
 from isinglass.attack.linkage import LinkageAttack
 
 D = 6

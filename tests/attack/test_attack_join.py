@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.attack.fit import gaussian
-from isinglass.attack.join import Groups, JoinedFit, joined
+from isinglass.attack.kept.join import Groups, JoinedFit, joined
 from isinglass.attack.knowledge import (
     KeptColumns,
     KnownPairs,
@@ -14,7 +13,8 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.linkage import LinkageAttack
-from isinglass.auditing import link
+from isinglass.attack.linking.record_fit import gaussian
+from isinglass.auditing import linkage as link
 from isinglass.errors import AttackError
 
 

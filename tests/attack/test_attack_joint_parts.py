@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.attack.column_readings import read_column
+from isinglass.attack.kept.column_readings import read_column
+from isinglass.attack.kept.parts import noise_on, with_parts
+from isinglass.attack.kept.value_cuts import cuts
+from isinglass.attack.kept.waves import periods
 from isinglass.attack.kept_columns import KeptColumnsAttack
-from isinglass.attack.kept_parts import noise_on, with_parts
-from isinglass.attack.kept_waves import periods
 from isinglass.attack.knowledge import ColumnStatistics, KeptColumns
-from isinglass.attack.value_cuts import cuts
 
 ROWS, SCALE = 1200, 6.0
 NAMES = ["a", "b"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isinglass.attack.kept.groups import GroupMeans
 from isinglass.attack.kept_columns import KeptColumnsAttack
-from isinglass.attack.kept_groups import GroupMeans
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KeptColumns,

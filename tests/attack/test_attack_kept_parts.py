@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isinglass.attack.calendar_parts import calendar_parts, seconds_of_numbers, seconds_of_texts
-from isinglass.attack.derived_columns import recipes
+from isinglass.attack.kept.calendar_parts import (
+    calendar_parts,
+    seconds_of_numbers,
+    seconds_of_texts,
+)
+from isinglass.attack.kept.derived_columns import recipes
+from isinglass.attack.kept.groups import together
+from isinglass.attack.kept.part_choice import rate
+from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.kept_columns import KeptColumnsAttack
-from isinglass.attack.kept_groups import together
-from isinglass.attack.kept_parts import noise_on, with_parts
 from isinglass.attack.knowledge import ColumnStatistics, KeptColumns, PopulationSample
-from isinglass.attack.part_choice import rate
 
 ROWS, SCALE = 1500, 6.0
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isinglass.attack.kinds import means_of_kinds
 from isinglass.attack.knowledge import ColumnStatistics, PublicParameters
+from isinglass.attack.noise.kinds import means_of_kinds
 from isinglass.attack.spectral import SpectralAttack
 
 RNG = np.random.default_rng(3)

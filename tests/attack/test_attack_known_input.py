@@ -8,7 +8,6 @@ from sklearn.datasets import load_wine
 
 import isinglass as ig
 from isinglass import chance
-from isinglass.attack import regression
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KeptColumns,
@@ -19,6 +18,7 @@ from isinglass.attack.knowledge import (
     RowOrder,
 )
 from isinglass.attack.known_input import MODELS, KnownInputAttack
+from isinglass.attack.learning import regression
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isinglass.attack import learners
-from isinglass.attack.learners import (
+from isinglass.attack.learning import learners
+from isinglass.attack.learning.learners import (
     best_columns,
     choose,
     clearly_better,
@@ -16,7 +16,7 @@ from isinglass.attack.learners import (
     n_products,
     products,
 )
-from isinglass.attack.regression import Fit, fit_linear, fit_mean
+from isinglass.attack.learning.regression import Fit, fit_linear, fit_mean
 
 
 def made_of(A, seed=0):

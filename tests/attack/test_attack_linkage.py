@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.attack.fit import BLOCK, GaussianFit, blocks, gaussian, per_record, proportional
 from isinglass.attack.knowledge import (
     KeptColumns,
     KnownPairs,
@@ -14,6 +13,14 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.linkage import LinkageAttack
+from isinglass.attack.linking.record_fit import (
+    BLOCK,
+    GaussianFit,
+    blocks,
+    gaussian,
+    per_record,
+    proportional,
+)
 from isinglass.errors import AttackError
 from isinglass.measure.randomization import levels_from_fits, posterior, potential_fit
 

@@ -7,16 +7,16 @@ import pytest
 from scipy.optimize import linprog
 
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
-from isinglass.attack.gaussian import Moments, linear_estimate, square_root
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KnownPairs,
     PopulationSample,
     PublicParameters,
 )
+from isinglass.attack.learning.gaussian import Moments, linear_estimate, square_root
+from isinglass.attack.learning.mixing import Mixing, fit_moments, log_likelihood
+from isinglass.attack.learning.priors import _mixture_estimate, laplace_estimate, sample_estimate
 from isinglass.attack.map_estimate import MAPAttack
-from isinglass.attack.mixing import Mixing, fit_moments, log_likelihood
-from isinglass.attack.priors import _mixture_estimate, laplace_estimate, sample_estimate
 from isinglass.errors import AttackError
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.public_matrix import public_matrix

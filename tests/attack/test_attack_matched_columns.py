@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.attack.column_matching import match_columns, rank_correlations, ranks, shape_costs
+from isinglass.attack.columns.matching import match_columns, rank_correlations, ranks, shape_costs
 from isinglass.attack.knowledge import ColumnStatistics, PopulationSample, PublicTable
 from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.errors import AttackError

@@ -9,9 +9,9 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
 )
-from isinglass.attack.likelihood_ratio import loss_score, shadow_scores
-from isinglass.attack.membership import membership_scores
-from isinglass.auditing.members import area_under_curve
+from isinglass.attack.members.membership import membership_scores
+from isinglass.attack.members.model_ratio import loss_score, shadow_scores
+from isinglass.auditing.membership import area_under_curve
 from isinglass.errors import AttackError
 
 RNG = np.random.default_rng(4)

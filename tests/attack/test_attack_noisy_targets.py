@@ -14,10 +14,10 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
+from isinglass.attack.learning.noisy_targets import WAYS
 from isinglass.attack.linkage import LinkageAttack
 from isinglass.attack.naive import NaiveAttack
-from isinglass.attack.noise_size import others_sorted, releases_averaged
-from isinglass.attack.noisy_targets import WAYS
+from isinglass.attack.noise.size import others_sorted, releases_averaged
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.errors import AttackError
 

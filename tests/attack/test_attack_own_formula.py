@@ -6,8 +6,8 @@ import pytest
 import isinglass as ig
 from isinglass.activations import ACTIVATIONS
 from isinglass.attack.knowledge import Knowledge, KnownPairs, PublicParameters, PublicTable
+from isinglass.attack.learning.own_formula import Formula, fit_formula
 from isinglass.attack.linkage import LinkageAttack
-from isinglass.attack.own_formula import Formula, fit_formula
 
 RNG = np.random.default_rng(6)
 TABLE = RNG.gamma(3.0, size=(400, 20)) @ (np.eye(20) + 0.25 * RNG.normal(size=(20, 20)))

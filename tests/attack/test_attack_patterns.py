@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from isinglass.attack.codes import CodesAttack
-from isinglass.attack.groups import group_members
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KnownPairs,
     PopulationSample,
     PublicTable,
 )
+from isinglass.attack.linking.code_patterns import row_colors, same_columns
+from isinglass.attack.linking.groups import group_members
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
-from isinglass.attack.patterns import row_colors, same_columns
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.errors import AttackError
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.attack.box_posterior import Box, candidate_means, factors
-from isinglass.attack.cell_law import told_by_cells
 from isinglass.attack.knowledge import ColumnStatistics, OtherReleases, PublicParameters
-from isinglass.attack.noise_law import AdditiveLaw, additive_law
+from isinglass.attack.noise.box_posterior import Box, candidate_means, factors
+from isinglass.attack.noise.cell_law import told_by_cells
+from isinglass.attack.noise.law import AdditiveLaw, additive_law
 from isinglass.attack.posterior import PosteriorAttack, _posterior_mean
 from isinglass.errors import AttackError
 

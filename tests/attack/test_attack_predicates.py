@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from isinglass.attack.halves import halves_meet
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.predicates import predicates
+from isinglass.attack.linking.halves import halves_meet
+from isinglass.attack.linking.predicates import predicates
 from isinglass.errors import AttackError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.public_noise import find_public_noise, without_public_noise
+from isinglass.attack.noise.common_seeds import find_public_noise, without_public_noise
 
 X = np.random.default_rng(987654321).gamma(3.0, size=(300, 4)) * [1, 5, 2, 9]
 KNOWN = ColumnStatistics.of(X)

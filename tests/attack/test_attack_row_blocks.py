@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, PublicParameters, RowOrder
-from isinglass.attack.row_blocks import block_of, known_of_blocks, stacked, unstacked
+from isinglass.attack.order.row_blocks import block_of, known_of_blocks, stacked, unstacked
 from isinglass.attack.row_order import RowOrderAttack
 
 RNG = np.random.default_rng(5)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.attack.families import Seen
 from isinglass.attack.knowledge import ColumnStatistics, KnownPairs, PublicTable
+from isinglass.attack.linking.families import Seen
+from isinglass.attack.linking.row_functions import learned_functions
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
-from isinglass.attack.row_functions import learned_functions
 
 N, D, PAIRS = 240, 4, 50
 RNG = np.random.default_rng(0)

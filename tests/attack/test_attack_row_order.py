@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from isinglass.attack.band_filter import filter_rows
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KnownPairs,
@@ -16,6 +15,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
     RowOrder,
 )
+from isinglass.attack.noise.band_filter import filter_rows
 from isinglass.attack.row_order import RowOrderAttack
 from isinglass.attack.spectral import SpectralAttack
 from isinglass.errors import AttackError

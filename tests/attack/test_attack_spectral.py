@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, OtherReleases, PublicParameters
-from isinglass.attack.noise_law import Factors
+from isinglass.attack.noise.law import Factors
 from isinglass.attack.spectral import FILTERS, SpectralAttack, _gains
 from isinglass.errors import AttackError
 from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise

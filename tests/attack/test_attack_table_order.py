@@ -12,8 +12,8 @@ from isinglass.attack.knowledge import (
     PublicTable,
     RowOrder,
 )
+from isinglass.attack.order.table_walk import is_walk
 from isinglass.attack.table_order import TableOrderAttack
-from isinglass.attack.table_walk import is_walk
 from isinglass.errors import AttackError
 
 STRONG = PublicParameters("additive_noise", {"scale": 12.0, "relative": True})

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import KnownPairs, PublicTable
+from isinglass.attack.linking.two_records import two_records
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
-from isinglass.attack.two_records import two_records
 
 RNG = np.random.default_rng(0)
 N = 200

@@ -13,8 +13,8 @@ from isinglass.attack.knowledge import (
     PublicParameters,
 )
 from isinglass.attack.known_input import KnownInputAttack
+from isinglass.attack.learning.hidden_units import find_units
 from isinglass.attack.unit_pursuit import UnitPursuitAttack
-from isinglass.attack.units import find_units
 from isinglass.errors import AttackError
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.noise import AdditiveNoise

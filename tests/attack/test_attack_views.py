@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy.fft import dct, idct
 
-from isinglass.attack import column_views
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.views import group_views, views
+from isinglass.attack.views import column_views
+from isinglass.attack.views.views import group_views, views
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 4)) * [1, 5, 0.1, 30] + [3, -2, 0, 100]

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from isinglass.auditing import files
-from isinglass.auditing.report import Report
-from isinglass.auditing.result import RESISTED, Detection, Findings, Privacy
+from isinglass.auditing.files import audit_files as files
+from isinglass.auditing.findings import RESISTED, Detection, Findings, Privacy
+from isinglass.auditing.report.report import Report
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from isinglass.auditing.result import (
+from isinglass.auditing.findings import (
     PARTLY,
     RECOVERED,
     RESISTED,

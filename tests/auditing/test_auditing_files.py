@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass.auditing import files
-from isinglass.auditing.align import Loaded, as_kept, match
-from isinglass.auditing.files import TOGETHER, audit_files
-from isinglass.auditing.made_from import KeyFacts
+from isinglass.auditing.files import audit_files as files
+from isinglass.auditing.files.align import Loaded, as_kept, match
+from isinglass.auditing.files.audit_files import TOGETHER, audit_files
+from isinglass.auditing.files.provenance import KeyFacts
+from isinglass.auditing.findings import Linkage
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.report import Report
-from isinglass.auditing.result import Linkage
+from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError, TableError
 from isinglass.perturb.key import read_key
 
@@ -397,7 +397,7 @@ def test_categories_have_the_same_codes_in_table_and_release():
 
 
 def test_a_file_larger_than_memory_is_refused_unread(table, tmp_path, given, monkeypatch):
-    from isinglass.auditing import align
+    from isinglass.auditing.files import align
 
     release(FRAME, tmp_path / "r.parquet")
     monkeypatch.setattr(align, "available_bytes", lambda: 1000)

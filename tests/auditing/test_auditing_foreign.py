@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.findings import RECOVERED, RESISTED
 
 COLUMNS = list("abcde")
 

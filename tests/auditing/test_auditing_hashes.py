@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.hashes import without_hashes
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.hashes import without_hashes
+from isinglass.auditing.findings import RECOVERED, RESISTED
 from isinglass.table.read import open_table
 
 RNG = np.random.default_rng(6)

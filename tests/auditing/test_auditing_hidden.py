@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.hidden import refuse_hidden, refuse_long_names
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.hidden import refuse_hidden, refuse_long_names
 from isinglass.errors import AuditError
 from isinglass.table.read import open_table
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from isinglass.auditing.cells import exact_cells, exact_cells_anywhere
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.findings import RECOVERED, RESISTED
 
 RNG = np.random.default_rng(4)
 N, NAMES = 200, list("abcd")

@@ -10,8 +10,8 @@ import pytest
 
 import isinglass as ig
 from isinglass.attack.knowledge import KeptColumns
-from isinglass.auditing.align import Loaded, as_kept
-from isinglass.auditing.release_file import Beside
+from isinglass.auditing.files.align import Loaded, as_kept
+from isinglass.auditing.files.release_file import Beside
 
 WORDS = np.array(["asthma", "flu", "gout", "lupus", "mumps"])
 

@@ -7,12 +7,12 @@ import pytest
 
 import isinglass as ig
 from isinglass.auditing.attackers import attacker_results
-from isinglass.auditing.members import _recognized, area_under_curve, membership
-from isinglass.auditing.model_membership import recognized
-from isinglass.auditing.redraw import redraw
-from isinglass.auditing.result import MembershipResult
-from isinglass.auditing.subject import subject_of
-from isinglass.auditing.utility import default_detector
+from isinglass.auditing.context import subject_of
+from isinglass.auditing.detection import default_detector
+from isinglass.auditing.findings import MembershipResult
+from isinglass.auditing.membership import _recognized, area_under_curve, membership
+from isinglass.auditing.models.membership import recognized
+from isinglass.auditing.resample import redraw
 
 RNG = np.random.default_rng(8)
 TABLE = RNG.normal(size=(400, 5))

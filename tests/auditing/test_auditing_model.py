@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing import model_audit
-from isinglass.auditing.model_audit import audit_model
-from isinglass.auditing.model_files import audit_model_file
+from isinglass.auditing.findings import NOT_MEASURED, RESISTED
+from isinglass.auditing.models import audit_model as model_audit
+from isinglass.auditing.models.audit_model import audit_model
+from isinglass.auditing.models.model_files import audit_model_file
+from isinglass.auditing.models.shadows import train_shadows
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.result import NOT_MEASURED, RESISTED
-from isinglass.auditing.shadows import train_shadows
 from isinglass.detect.onnx_file import read_autoencoder
 from isinglass.errors import AuditError
 from isinglass.progress import quiet
@@ -131,7 +131,7 @@ def test_a_fit_that_is_never_reached_is_no_comfort(elsewhere, monkeypatch):
     # Weights that repeat every record almost exactly: nobody here trains as hard.
     closer = replace(elsewhere)
     monkeypatch.setattr(type(elsewhere), "errors", _tiny_errors(type(elsewhere).errors, closer))
-    monkeypatch.setattr("isinglass.auditing.shadows._MOST_STEPS", 20)
+    monkeypatch.setattr("isinglass.auditing.models.shadows._MOST_STEPS", 20)
     report = audit_model(closer, records(300, 5), n_shadows=4, random_state=0)
     assert report.verdict == NOT_MEASURED
     assert any("too low" in note for note in report.findings.notes)

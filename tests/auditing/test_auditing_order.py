@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.find_order import find_order
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.row_order import find_order
+from isinglass.auditing.findings import NOT_MEASURED, RECOVERED, RESISTED
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.result import NOT_MEASURED, RECOVERED, RESISTED
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(200, 4)) @ (np.eye(4) + 0.3 * RNG.normal(size=(4, 4))) * [1, 3, 10, 2] + 10

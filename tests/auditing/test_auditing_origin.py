@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.made_from import KeyFacts
-from isinglass.auditing.origin import ORDER, ORIGIN, SECRET
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.origin import ORDER, ORIGIN, SECRET
+from isinglass.auditing.files.provenance import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.errors import AuditError
 from isinglass.perturb.key import read_key

@@ -8,12 +8,12 @@ import pytest
 from tests.cli.commands import inside
 
 import isinglass as ig
-from isinglass.auditing.align import Loaded
-from isinglass.auditing.members import area_under_curve, membership
-from isinglass.auditing.persons import guess_persons, person_codes
-from isinglass.auditing.redraw import redraw
-from isinglass.auditing.subject import subject_of
-from isinglass.auditing.utility import default_detector
+from isinglass.auditing.context import subject_of
+from isinglass.auditing.detection import default_detector
+from isinglass.auditing.files.align import Loaded
+from isinglass.auditing.files.persons import guess_persons, person_codes
+from isinglass.auditing.membership import area_under_curve, membership
+from isinglass.auditing.resample import redraw
 from isinglass.errors import AuditError
 from isinglass.table.read import open_table
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.policy import Policy, gain_of
-from isinglass.auditing.policy_file import QUANTILES
-from isinglass.auditing.result import (
+from isinglass.auditing.findings import (
     RESISTED,
     AttackerResult,
     AttackResult,
@@ -19,6 +17,8 @@ from isinglass.auditing.result import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.policy import Policy, gain_of
+from isinglass.auditing.policy_file import QUANTILES
 from isinglass.errors import AuditError
 
 

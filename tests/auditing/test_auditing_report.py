@@ -20,14 +20,7 @@ from tests.auditing import examples
 from tests.auditing.examples import ROW, attack, tiny, troubled, usual
 
 import isinglass as ig
-from isinglass.auditing import charts, frontier_page, words
-from isinglass.auditing.again import NAMED, audit_lines, named, tune_lines
-from isinglass.auditing.chart import width_of
-from isinglass.auditing.frontier import Frontier, Point
-from isinglass.auditing.frontier_chart import free_spot
-from isinglass.auditing.plan import ATTACKS
-from isinglass.auditing.report import Report, without_records
-from isinglass.auditing.result import (
+from isinglass.auditing.findings import (
     NOT_MEASURED,
     PARTLY,
     RECOVERED,
@@ -36,8 +29,17 @@ from isinglass.auditing.result import (
     Detection,
     SkippedAttack,
 )
+from isinglass.auditing.report import figures as charts
+from isinglass.auditing.report import text as words
+from isinglass.auditing.report.report import Report, without_records
+from isinglass.auditing.report.rerun import NAMED, audit_lines, named, tune_lines
+from isinglass.auditing.selection import ATTACKS
+from isinglass.auditing.tuning import page as frontier_page
+from isinglass.auditing.tuning.figure import free_spot
+from isinglass.auditing.tuning.frontier import Frontier, Point
 from isinglass.cli.tune import _told
 from isinglass.errors import ReleaseError
+from isinglass.plots.chart import width_of
 
 WHOLE = {"usual": usual, "tiny": tiny, "troubled": troubled}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -610,7 +612,7 @@ def test_save_writes_by_ending_and_leaves_no_half_file(pages, tmp_path, monkeypa
 def test_altair_loads_only_when_a_chart_is_made():
     code = (
         "import sys; from tests.auditing.examples import tiny; "
-        "from isinglass.auditing.report import Report; r = Report(tiny()); "
+        "from isinglass.auditing.report.report import Report; r = Report(tiny()); "
         "r.to_json(); repr(r); assert 'altair' not in sys.modules; "
         "r.html(); assert 'altair' in sys.modules"
     )

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.dependence import dependence
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.made_from import KeyFacts
-from isinglass.auditing.result import NOT_MEASURED, RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.dependence import dependence
+from isinglass.auditing.files.provenance import KeyFacts
+from isinglass.auditing.findings import NOT_MEASURED, RECOVERED, RESISTED
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(2)

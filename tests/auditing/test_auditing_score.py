@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.auditing.cast import all_rows, cast_rows, far_rows, pair_levels
-from isinglass.auditing.score import (
+from isinglass.auditing.scoring import (
     Yardstick,
     best_constant,
     constants,
@@ -19,6 +18,7 @@ from isinglass.auditing.score import (
     score_rows,
     wilson,
 )
+from isinglass.auditing.split import all_rows, cast_rows, far_rows, pair_levels
 
 
 def yard_of(table):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing import run
-from isinglass.auditing.trial import attack_all
+from isinglass.auditing import audit as run
+from isinglass.auditing.runner import attack_all
 from isinglass.errors import AuditError
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing.cast import all_rows
+from isinglass.auditing.findings import Detection, Findings, Linkage, Privacy
 from isinglass.auditing.halves import halves_linked
-from isinglass.auditing.result import Detection, Findings, Linkage, Privacy
-from isinglass.auditing.risks import linkability
+from isinglass.auditing.report.risks import linkability
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.singled import singled_out
+from isinglass.auditing.singling_out import singled_out
+from isinglass.auditing.split import all_rows
 
 
 def test_records_that_left_unchanged_are_singled_out():

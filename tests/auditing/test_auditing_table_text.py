@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.findings import RECOVERED, RESISTED
 from isinglass.errors import AuditError
 
 RNG = np.random.default_rng(4)

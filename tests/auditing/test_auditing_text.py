@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.read_numbers import read_numbers
-from isinglass.auditing.result import RECOVERED, RESISTED
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.read_numbers import read_numbers
+from isinglass.auditing.findings import RECOVERED, RESISTED
 from isinglass.errors import AuditError
 
 RNG = np.random.default_rng(3)

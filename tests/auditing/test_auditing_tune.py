@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import isinglass as ig
-from isinglass.auditing import measured
-from isinglass.auditing import tune as searching
-from isinglass.auditing.candidates import FAMILIES, Candidate, between, candidates
-from isinglass.auditing.effort import DECISIVE, Effort
-from isinglass.auditing.frontier import Point
-from isinglass.auditing.markup import text
-from isinglass.auditing.measured import AttackerGain, Measurement, measure
+from isinglass.auditing.tuning import evaluation as measured
+from isinglass.auditing.tuning import tune as searching
+from isinglass.auditing.tuning.effort import DECISIVE, Effort
+from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
+from isinglass.auditing.tuning.frontier import Point
+from isinglass.auditing.tuning.search_space import FAMILIES, Candidate, between, candidates
 from isinglass.cli.methods import METHODS, perturbation_for
 from isinglass.errors import AuditError
+from isinglass.plots.markup import text
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
 

@@ -22,13 +22,13 @@ import pytest
 import typer
 
 from isinglass import cli
-from isinglass.auditing import tune as searching
-from isinglass.auditing.measured import Measurement
+from isinglass.auditing.tuning import tune as searching
+from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.cli import doctor, show
 from isinglass.cli import reproduce as reproducing
 from isinglass.demo import story
-from isinglass.reproduce import draw
-from isinglass.reproduce.result import Claim, Figure, Missing, Number, Reproduction
+from isinglass_papers.core import draw
+from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reproduction
 
 #: What is typed, one line after the other; {w} is another word on each way. The last column is
 #: the exit code where it is not 0.

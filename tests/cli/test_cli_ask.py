@@ -10,8 +10,8 @@ import pytest
 from tests.cli import asking
 from tests.cli.asking import AGAIN, ASK, FIRST, NAMES, SECRET, refused, write
 
-from isinglass.curate.deadline import Deadline
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.padding import Deadline
 from isinglass.curate.space import Space
 
 

@@ -18,12 +18,9 @@ import pytest
 
 import isinglass as ig
 from isinglass import cli
-from isinglass.auditing import files
-from isinglass.auditing import tune as searching
-from isinglass.auditing.files import TOGETHER
-from isinglass.auditing.measured import Measurement
-from isinglass.auditing.report import Report
-from isinglass.auditing.result import (
+from isinglass.auditing.files import audit_files as files
+from isinglass.auditing.files.audit_files import TOGETHER
+from isinglass.auditing.findings import (
     PARTLY,
     AttackResult,
     Detection,
@@ -32,6 +29,9 @@ from isinglass.auditing.result import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.report.report import Report
+from isinglass.auditing.tuning import tune as searching
+from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.cli.audit import _show
 
 ISINGLASS = [sys.executable, "-c", "from isinglass.cli import main; main()"]

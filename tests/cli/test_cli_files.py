@@ -17,11 +17,11 @@ import pytest
 from safetensors.numpy import load, save
 
 from isinglass import cli
-from isinglass.auditing import files
-from isinglass.auditing.book import Book
-from isinglass.auditing.made_from import facts_of
-from isinglass.auditing.measured import Measurement
+from isinglass.auditing.files import audit_files as files
+from isinglass.auditing.files.provenance import facts_of
 from isinglass.auditing.policy import Policy
+from isinglass.auditing.tuning.checkpoint import Book
+from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.curate.space import Space
 from isinglass.errors import AuditError, IsinglassError
 from isinglass.perturb.load import load_key

@@ -14,7 +14,7 @@ import pytest
 
 import isinglass as ig
 from isinglass import cli
-from isinglass.auditing.report import Report
+from isinglass.auditing.report.report import Report
 
 NAMES = [
     "a\x01b", "\x1b[31mred", "x\nverdict    resisted", "<b>&\"'</b>", "datum['x']", "a.b[0]",

@@ -8,8 +8,8 @@ import pytest
 from tests.cli import asking
 from tests.cli.asking import NAMES, refused, write
 
-from isinglass.curate import plan as plan_module
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.planning import plan as plan_module
 
 
 @pytest.fixture

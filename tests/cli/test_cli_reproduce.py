@@ -11,9 +11,9 @@ import pytest
 
 from isinglass import cli
 from isinglass.cli import reproduce
-from isinglass.reproduce.draw import picture
-from isinglass.reproduce.result import Claim, Figure, Missing, Number, Reproduction
-from isinglass.reproduce.run import PAPERS
+from isinglass_papers.core.draw import picture
+from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reproduction
+from isinglass_papers.core.run import PAPERS
 
 
 def stand_in(paper, *, full, seed, archive, folder, progress):

@@ -14,7 +14,7 @@ from tests.cli.asking import AGAIN, FIRST
 SLOW = """
 import sys, time
 from isinglass.curate import curator
-from isinglass.curate.deadline import Deadline
+from isinglass.curate.padding import Deadline
 
 def wait(seconds):
     open("waiting", "w").close()

@@ -14,7 +14,7 @@ from tests.compat.comparing import assert_read, assert_same_release, header, nam
 from tests.curate import ledgers
 
 import isinglass as ig
-from isinglass.auditing.plan import ATTACKS
+from isinglass.auditing.selection import ATTACKS
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.release import read_facts
 
@@ -201,7 +201,7 @@ def test_a_search_goes_on_without_measuring_again(folder, typed, monkeypatch):
     before = (folder / "tune.jsonl").read_bytes()
     assert "a search with other settings" in typed(*recipe.TUNE, ends=2)
     known = {name: kind for name, kind in ATTACKS.items() if name not in LATER_ATTACKS}
-    monkeypatch.setattr("isinglass.auditing.tune.ATTACKS", known)
+    monkeypatch.setattr("isinglass.auditing.tuning.tune.ATTACKS", known)
     said = typed(*recipe.TUNE)
     assert (folder / "tune.jsonl").read_bytes() == before
     assert same(said, EXPECTED["tune"])

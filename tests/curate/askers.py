@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.curate.ledgers import TERMS, never, opened, query, rows, yes
 
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.query import Query
 from isinglass.errors import BudgetError, CuratorError
 

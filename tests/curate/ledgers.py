@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from isinglass.curate.contract import Contract
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.contract import Contract
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.query import Query
 from isinglass.detect.metric import declare
 

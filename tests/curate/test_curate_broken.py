@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from isinglass.chance import Coin
-from isinglass.curate.compiler import BothHeads, Compiled, compile_mechanism
-from isinglass.curate.falsify import falsify
-from isinglass.curate.mechanism import (
+from isinglass.curate.mechanisms.compiler import BothHeads, Compiled, compile_mechanism
+from isinglass.curate.mechanisms.falsify import falsify
+from isinglass.curate.mechanisms.mechanism import (
     Mechanism,
     Present,
     Sensitive,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.curate.budget import SpatialBudget, fits
+from isinglass.curate.ledger.budget import SpatialBudget, fits
+from isinglass.curate.ledger.spend_index import Reach
 from isinglass.curate.query import Query
-from isinglass.curate.reach import Reach
 from isinglass.detect.metric import METRICS, declare
 from isinglass.errors import BudgetError
 

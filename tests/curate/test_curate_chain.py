@@ -28,10 +28,10 @@ from tests.curate.ledgers import (
     yes,
 )
 
-from isinglass.curate import chain
-from isinglass.curate.chain import Entry
-from isinglass.curate.head import Head, Note
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger import entries as chain
+from isinglass.curate.ledger.entries import Entry
+from isinglass.curate.ledger.head import Head, Note
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.errors import LedgerError
 
 SECRET = bytes(range(32))
@@ -459,10 +459,10 @@ def test_a_backup_is_a_whole_ledger(where, tmp_path):
 
 
 def test_a_backup_of_many_entries_is_whole(server, tmp_path, monkeypatch):
-    import isinglass.curate.keeper as keeper
-    import isinglass.curate.postgresql as database
-    import isinglass.curate.store as store
-    import isinglass.curate.verify as verify
+    import isinglass.curate.ledger.backends.base as store
+    import isinglass.curate.ledger.backends.postgresql as database
+    import isinglass.curate.ledger.transaction as keeper
+    import isinglass.curate.ledger.verify as verify
 
     for module in (database, keeper, store, verify):
         monkeypatch.setattr(module, "PIECE", 4)

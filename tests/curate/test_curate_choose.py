@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.curate.choose import Chosen, anomalies_wanted, choose_beta_r
+from isinglass.curate.planning.choose import Chosen, anomalies_wanted, choose_beta_r
 from isinglass.curate.space import Space
 from isinglass.datasets import load
 from isinglass.detect.metric import declare

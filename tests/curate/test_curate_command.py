@@ -8,7 +8,7 @@ import pytest
 from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST, refused
 
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.ledger import Ledger
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from isinglass.chance import Coin
-from isinglass.curate.compiler import compile_mechanism
 from isinglass.curate.curator import Curator
-from isinglass.curate.falsify import falsify
-from isinglass.curate.mechanism import Present, bounded_mechanism, dp_mechanism
-from isinglass.curate.questions import presence_distance, sensitive_distance
+from isinglass.curate.mechanisms.compiler import compile_mechanism
+from isinglass.curate.mechanisms.falsify import falsify
+from isinglass.curate.mechanisms.mechanism import Present, bounded_mechanism, dp_mechanism
+from isinglass.curate.questions.builtin import presence_distance, sensitive_distance
 from isinglass.errors import BudgetError
 
 UNIVERSE = [1, 2, 3, 4, 5]

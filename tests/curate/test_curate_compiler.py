@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from isinglass.chance import Coin
-from isinglass.curate.compiler import compile_mechanism
-from isinglass.curate.mechanism import (
+from isinglass.curate.mechanisms.compiler import compile_mechanism
+from isinglass.curate.mechanisms.mechanism import (
     Mechanism,
     Present,
     bounded_mechanism,
@@ -18,7 +18,7 @@ from isinglass.curate.mechanism import (
     sensitive_mechanism,
     sparse_mechanism,
 )
-from isinglass.curate.questions import presence_distance, sensitive_distance
+from isinglass.curate.questions.builtin import presence_distance, sensitive_distance
 from isinglass.errors import PrivacyWarning
 
 

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.curate.composition import Parallel, PostProcessing, Sequential, total_cost
-from isinglass.curate.mechanism import dp_mechanism, sensitive_mechanism, sparse_mechanism
+from isinglass.curate.mechanisms.composition import Parallel, PostProcessing, Sequential, total_cost
+from isinglass.curate.mechanisms.mechanism import (
+    dp_mechanism,
+    sensitive_mechanism,
+    sparse_mechanism,
+)
 from isinglass.curate.query import Query
 from isinglass.detect.metric import METRICS, declare
 

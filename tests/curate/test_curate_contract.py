@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.curate.ledgers import LINE, TABLE, TERMS, never, opened
 
-from isinglass.curate.contract import Contract
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.contract import Contract
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.query import Query
 from isinglass.detect.metric import declare
 from isinglass.errors import LedgerError

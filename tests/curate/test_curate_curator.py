@@ -11,8 +11,8 @@ import pytest
 
 from isinglass.curate.answer import Answer
 from isinglass.curate.curator import Curator
-from isinglass.curate.ledger import Ledger
-from isinglass.curate.question import Question
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.questions.base import Question
 from isinglass.curate.space import Space
 from isinglass.errors import BudgetError, CuratorError, LedgerError, PrivacyWarning, TableError
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from isinglass.curate.deadline import EACH, SLOT, Deadline
+from isinglass.curate.padding import EACH, SLOT, Deadline
 
 
 class Clock:

@@ -6,8 +6,12 @@ import itertools
 
 import pytest
 
-from isinglass.curate.mechanism import sensitive_mechanism
-from isinglass.curate.questions import presence_distance, sensitive_distance, sparse_distance
+from isinglass.curate.mechanisms.mechanism import sensitive_mechanism
+from isinglass.curate.questions.builtin import (
+    presence_distance,
+    sensitive_distance,
+    sparse_distance,
+)
 
 
 def test_sparse_errs_as_sensitive_with_k_1_about_present_records_and_never_more():

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from isinglass.curate.compiler import compile_mechanism
-from isinglass.curate.falsify import falsify
-from isinglass.curate.mechanism import (
+from isinglass.curate.mechanisms.compiler import compile_mechanism
+from isinglass.curate.mechanisms.falsify import falsify
+from isinglass.curate.mechanisms.mechanism import (
     Question,
     Sparse,
     bounded_mechanism,
@@ -19,7 +19,7 @@ from isinglass.curate.mechanism import (
     sensitive_mechanism,
     sparse_mechanism,
 )
-from isinglass.curate.questions import sensitive_distance
+from isinglass.curate.questions.builtin import sensitive_distance
 from isinglass.detect.metric import declare
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")

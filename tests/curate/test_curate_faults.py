@@ -16,9 +16,9 @@ import pytest
 from tests.curate.askers import ASKED, CAP, RADIUS, ROOT, Askers, race
 from tests.curate.ledgers import files, never, opened, query, rows, yes
 
-from isinglass.curate import store
-from isinglass.curate.database import connect
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.backends import base as store
+from isinglass.curate.ledger.backends.sqlite import connect
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
 MORE = pytest.mark.matrix
@@ -317,7 +317,7 @@ def test_a_process_that_dies_while_drawing_spent_nothing(where):
 def test_a_process_that_dies_after_the_commit_finds_its_answer_under_the_key(where):
     script = (
         "import os, sys\n"
-        "from isinglass.curate.head import Note\n"
+        "from isinglass.curate.ledger.head import Note\n"
         "from tests.curate.ledgers import opened, query, yes\n"
         "ledger = opened(sys.argv[1])\n"
         "Note.write = lambda self, head: os.kill(os.getpid(), 9)\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isinglass.curate.curator import Curator
-from isinglass.curate.deadline import Deadline
+from isinglass.curate.padding import Deadline
 
 TABLE = np.zeros((5, 2))
 

@@ -33,11 +33,11 @@ from tests.curate.ledgers import (
     yes,
 )
 
-import isinglass.curate.books as books_module
-from isinglass.curate.books import Books
-from isinglass.curate.budget import SpatialBudget
-from isinglass.curate.database import SQLite
-from isinglass.curate.ledger import Ledger
+import isinglass.curate.ledger.state as books_module
+from isinglass.curate.ledger.backends.sqlite import SQLite
+from isinglass.curate.ledger.budget import SpatialBudget
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.ledger.state import Books
 from isinglass.curate.query import Query
 from isinglass.errors import BudgetError, CuratorError, LedgerError, PrivacyWarning
 

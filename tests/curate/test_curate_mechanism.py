@@ -9,15 +9,19 @@ from fractions import Fraction
 import pytest
 from scipy.stats import binomtest
 
-from isinglass.curate import mechanism as made
-from isinglass.curate.mechanism import (
+from isinglass.curate.mechanisms import mechanism as made
+from isinglass.curate.mechanisms.mechanism import (
     Question,
     bounded_mechanism,
     dp_mechanism,
     sensitive_mechanism,
     sparse_mechanism,
 )
-from isinglass.curate.questions import presence_distance, sensitive_distance, sparse_distance
+from isinglass.curate.questions.builtin import (
+    presence_distance,
+    sensitive_distance,
+    sparse_distance,
+)
 
 # (x_i, B, beta, k), the true answer, both distances, errors of sensitive and dp at epsilon .1
 GOLDEN = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.curate.neighbours import Neighbours
+from isinglass.curate.questions.counts import Neighbours
 from isinglass.detect.metric import METRICS, declare
 
 WEIGHTS = [0.5, 3.0]

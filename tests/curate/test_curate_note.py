@@ -24,10 +24,10 @@ from tests.curate.ledgers import (
     yes,
 )
 
-from isinglass.curate import store
-from isinglass.curate.database import SQLite
-from isinglass.curate.head import BEGUN, Head, Note
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.backends import base as store
+from isinglass.curate.ledger.backends.sqlite import SQLite
+from isinglass.curate.ledger.head import BEGUN, Head, Note
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.errors import LedgerError
 
 USES = {

@@ -9,14 +9,14 @@ import re
 import numpy as np
 import pytest
 
-from isinglass.curate.budget import fits
-from isinglass.curate.mechanism import (
+from isinglass.curate.ledger.budget import fits
+from isinglass.curate.mechanisms.mechanism import (
     dp_mechanism,
     sensitive_mechanism,
     sparse_mechanism,
 )
-from isinglass.curate.plan import BOUGHT, plan
-from isinglass.curate.question import Question
+from isinglass.curate.planning.plan import BOUGHT, plan
+from isinglass.curate.questions.base import Question
 from isinglass.curate.space import Space
 from isinglass.datasets import load
 from isinglass.detect.metric import declare

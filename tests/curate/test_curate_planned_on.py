@@ -13,7 +13,7 @@ from tests.cli.asking import FIRST, command, refused, write
 from isinglass.curate import planned_on
 from isinglass.curate.curator import Curator
 from isinglass.curate.planned_on import PlannedOn
-from isinglass.curate.private_choice import choose_r_privately
+from isinglass.curate.planning.private_choice import choose_r_privately
 from isinglass.curate.space import Space
 from isinglass.errors import CuratorError, PrivacyWarning
 

@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from isinglass.curate import private_choice
-from isinglass.curate.choose import choose_beta_r
 from isinglass.curate.curator import Curator
-from isinglass.curate.private_choice import (
+from isinglass.curate.planning import private_choice
+from isinglass.curate.planning.choose import choose_beta_r
+from isinglass.curate.planning.private_choice import (
     _TRIES,
     PrivateChoice,
     choose_r_privately,

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from isinglass.curate.mechanism import (
+from isinglass.curate.mechanisms.mechanism import (
     Present,
     Question,
     Sensitive,

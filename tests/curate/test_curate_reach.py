@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from isinglass.curate import reach as module
-from isinglass.curate.reach import Reach
+from isinglass.curate.ledger import spend_index as module
+from isinglass.curate.ledger.spend_index import Reach
 from isinglass.detect.metric import METRICS, declare
 from isinglass.kernels import ball_sum
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.curate.ledgers import LINE, TABLE, TERMS, never, opened, query, rows, yes
 
-from isinglass.curate.head import BEGUN, Note
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.head import BEGUN, Note
+from isinglass.curate.ledger.ledger import Ledger
 from isinglass.errors import BudgetError, LedgerError
 
 

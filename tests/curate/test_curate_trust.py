@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isinglass.curate.curator import Answer, Curator
-from isinglass.curate.deadline import Deadline
-from isinglass.curate.ledger import Ledger
-from isinglass.curate.mechanism import Mechanism, bounded_mechanism
-from isinglass.curate.question import Question
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.mechanisms.mechanism import Mechanism, bounded_mechanism
+from isinglass.curate.padding import Deadline
+from isinglass.curate.questions.base import Question
 from isinglass.errors import CuratorError, IsinglassError, LedgerError
 
 MODES = ("sparse", "dp", "sensitive")

@@ -11,10 +11,10 @@ import pytest
 from tests.cli.asking import AGAIN, FIRST, command, refused
 from tests.curate.ledgers import TERMS, never, no, opened, query, rows, yes
 
-from isinglass.curate.chain import unsealed
 from isinglass.curate.curator import Curator
-from isinglass.curate.deadline import Deadline
-from isinglass.curate.ledger import Ledger
+from isinglass.curate.ledger.entries import unsealed
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.padding import Deadline
 from isinglass.errors import BudgetError, LedgerError
 
 SHARED = dataclasses.replace(TERMS, cap=20)

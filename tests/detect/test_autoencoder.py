@@ -20,8 +20,8 @@ import isinglass as ig
 from isinglass import chance
 from isinglass.detect import network
 from isinglass.detect.percentiles import learned_scaling
-from isinglass.detect.running import RunningErrors
 from isinglass.errors import IsinglassError, ReleaseError
+from isinglass.table.running import RunningErrors
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 6)) + 0.05 * RNG.normal(size=(300, 6))

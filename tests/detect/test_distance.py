@@ -14,7 +14,9 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import isinglass as ig
-from isinglass.detect import blocks, searcher, walk
+from isinglass.detect import neighbor_index as searcher
+from isinglass.detect import out_of_core as blocks
+from isinglass.detect import top_n as walk
 from isinglass.kernels import nearest
 
 

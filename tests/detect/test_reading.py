@@ -8,15 +8,15 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from isinglass.detect import reading
-from isinglass.detect.reading import (
+from isinglass.errors import TableError
+from isinglass.table import number_blocks as reading
+from isinglass.table.number_blocks import (
     Features,
     TableBlocks,
     choose_features,
     count_marked,
     read_blocks,
 )
-from isinglass.errors import TableError
 from isinglass.table.read import open_table
 
 RNG = np.random.default_rng(5)

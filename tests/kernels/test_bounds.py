@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isinglass.detect.distance import DistanceOutliers
-from isinglass.detect.searcher import Searcher
-from isinglass.detect.space import ranges, some_rows, space_of
+from isinglass.detect.float32_proxy import ranges, some_rows, space_of
+from isinglass.detect.neighbor_index import Searcher
 from isinglass.kernels import nearest
 
 seeds = st.integers(0, 2**32 - 1)

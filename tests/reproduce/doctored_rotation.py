@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from isinglass.measure.vod import PrivacyLevel
-from isinglass.reproduce.rotation.accuracy import KERNELS
-from isinglass.reproduce.rotation.attacked import attack_claims
-from isinglass.reproduce.rotation.claims import accuracy_claims
-from isinglass.reproduce.rotation.condensed import condensation_claims
-from isinglass.reproduce.rotation.measured import measure_claims
+from isinglass_papers.rotation.accuracy import KERNELS
+from isinglass_papers.rotation.attacked import attack_claims
+from isinglass_papers.rotation.claims import accuracy_claims
+from isinglass_papers.rotation.condensed import condensation_claims
+from isinglass_papers.rotation.measured import measure_claims
 
 
 def only(measured, *names):

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.commands import inside
 
 from isinglass.cli import reproduce
-from isinglass.reproduce.result import Reproduction
+from isinglass_papers.core.result import Reproduction
 
 
 def told_whole(found: Reproduction, folder: Path) -> Path:

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.cli.commands import typed
 
-from isinglass.reproduce.run import PAPERS
+from isinglass_papers.core.run import PAPERS
 
 
 def test_one_paper_is_reproduced_by_one_command(tmp_path):

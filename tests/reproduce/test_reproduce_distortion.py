@@ -12,14 +12,15 @@ from tests.reproduce.telling import told_whole
 from isinglass import theory
 from isinglass.perturb.distortion import Distortion
 from isinglass.progress import quiet
-from isinglass.reproduce import write
-from isinglass.reproduce.distortion import paper as distortion
-from isinglass.reproduce.distortion import printed
-from isinglass.reproduce.distortion.lemmas import printed_bound, printed_square
-from isinglass.reproduce.distortion.moments import printed_variance
-from isinglass.reproduce.distortion.rates import detection_rate
-from isinglass.reproduce.distortion.rules import Repeated
-from isinglass.reproduce.distortion.setting import (
+from isinglass_papers.core import write
+from isinglass_papers.core.result import How
+from isinglass_papers.distortion import paper as distortion
+from isinglass_papers.distortion import printed
+from isinglass_papers.distortion.lemmas import printed_bound, printed_square
+from isinglass_papers.distortion.moments import printed_variance
+from isinglass_papers.distortion.rates import detection_rate
+from isinglass_papers.distortion.rules import Repeated
+from isinglass_papers.distortion.setting import (
     ENGINES,
     Part,
     Table,
@@ -29,7 +30,6 @@ from isinglass.reproduce.distortion.setting import (
     strongest,
     unit,
 )
-from isinglass.reproduce.result import How
 
 FLIGHTS, CARRIER = "flights (stand-in)", "carrier (stand-in)"
 NAMES = ("02", "03", "04", "05", "06", "07", "08", "09", "10a", "10b", "10c", "11", "12")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from isinglass.progress import quiet
-from isinglass.reproduce.distortion import printed
-from isinglass.reproduce.distortion.archive import Searched, archive, archive_note
-from isinglass.reproduce.distortion.rules import Repeated
-from isinglass.reproduce.distortion.setting import Table, unit
-from isinglass.reproduce.result import How
+from isinglass_papers.core.result import How
+from isinglass_papers.distortion import printed
+from isinglass_papers.distortion.archive import Searched, archive, archive_note
+from isinglass_papers.distortion.rules import Repeated
+from isinglass_papers.distortion.setting import Table, unit
 
 
 def small_table():

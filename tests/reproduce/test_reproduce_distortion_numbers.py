@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass.reproduce.distortion.rates import deviation_interval, deviation_note, rate_number
-from isinglass.reproduce.distortion.rules import Repeated
-from isinglass.reproduce.distortion.setting import engine_tables
-from isinglass.reproduce.result import How
+from isinglass_papers.core.result import How
+from isinglass_papers.distortion.rates import deviation_interval, deviation_note, rate_number
+from isinglass_papers.distortion.rules import Repeated
+from isinglass_papers.distortion.setting import engine_tables
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,24 @@ import pytest
 
 from isinglass import theory
 from isinglass.progress import quiet
-from isinglass.reproduce.distortion import curves, distances, inversion, lemmas, printed
-from isinglass.reproduce.distortion.coil import coil_claim
-from isinglass.reproduce.distortion.corners import corner_claim
-from isinglass.reproduce.distortion.inversion import Snooped
-from isinglass.reproduce.distortion.lemmas import Exceeded
-from isinglass.reproduce.distortion.moments import (
+from isinglass_papers.distortion import curves, distances, inversion, lemmas, printed
+from isinglass_papers.distortion.coil import coil_claim
+from isinglass_papers.distortion.corners import corner_claim
+from isinglass_papers.distortion.inversion import Snooped
+from isinglass_papers.distortion.lemmas import Exceeded
+from isinglass_papers.distortion.moments import (
     Settled,
     sigma_claim,
     units_claim,
     variance_claim,
 )
-from isinglass.reproduce.distortion.projected import size_claim
-from isinglass.reproduce.distortion.rates import good_claim
-from isinglass.reproduce.distortion.rules import Repeated, counted, refuted
-from isinglass.reproduce.distortion.saturation import Attacked, meaning_claim, range_claim
-from isinglass.reproduce.distortion.scores import Pair, score_claims
-from isinglass.reproduce.distortion.sizes import SIZES, order_claim
-from isinglass.reproduce.distortion.slopes import READINGS, STEP, slope_claim, steep_claim
+from isinglass_papers.distortion.projected import size_claim
+from isinglass_papers.distortion.rates import good_claim
+from isinglass_papers.distortion.rules import Repeated, counted, refuted
+from isinglass_papers.distortion.saturation import Attacked, meaning_claim, range_claim
+from isinglass_papers.distortion.scores import Pair, score_claims
+from isinglass_papers.distortion.sizes import SIZES, order_claim
+from isinglass_papers.distortion.slopes import READINGS, STEP, slope_claim, steep_claim
 
 HOLDS, PARTLY, FAILS, OURS_DIFFER = (
     "holds",

@@ -13,12 +13,12 @@ import pytest
 import vl_convert
 
 from isinglass.errors import TableError
-from isinglass.reproduce.data import MissingData, Sets
-from isinglass.reproduce.draw import picture, png, with_rows
-from isinglass.reproduce.fetch import ELSEWHERE, OPENML, fetch
-from isinglass.reproduce.result import Claim, Figure, Missing, Number, Reproduction
-from isinglass.reproduce.run import run
-from isinglass.reproduce.write import explore, markdown, summary, write
+from isinglass_papers.core.data import MissingData, Sets
+from isinglass_papers.core.draw import picture, png, with_rows
+from isinglass_papers.core.fetch import ELSEWHERE, OPENML, fetch
+from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reproduction
+from isinglass_papers.core.run import run
+from isinglass_papers.core.write import explore, markdown, summary, write
 
 
 def found() -> Reproduction:

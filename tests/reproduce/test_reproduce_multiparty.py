@@ -10,19 +10,19 @@ from tests.reproduce.telling import told_whole
 
 from isinglass.activations import BEST_CURVATURE
 from isinglass.progress import quiet
-from isinglass.reproduce.multiparty import detection as multiparty_detection
-from isinglass.reproduce.multiparty import paper as multiparty
-from isinglass.reproduce.multiparty import printed as multiparty_printed
-from isinglass.reproduce.multiparty.argued import _mostly, analysis, estimation
-from isinglass.reproduce.multiparty.attacks import HALF, JOINT, PAPER, PUBLIC, TWICE
-from isinglass.reproduce.multiparty.claims import _of_sets, _surely_falls, accuracy, claims
-from isinglass.reproduce.multiparty.detection import Detection
-from isinglass.reproduce.multiparty.numbers import table_1
-from isinglass.reproduce.multiparty.printed import ALPHAS
-from isinglass.reproduce.multiparty.protocol import Outcome
-from isinglass.reproduce.multiparty.shares import Share
-from isinglass.reproduce.multiparty.theory import Guesses
-from isinglass.reproduce.result import Claim, How
+from isinglass_papers.core.result import Claim, How
+from isinglass_papers.multiparty import detection as multiparty_detection
+from isinglass_papers.multiparty import paper as multiparty
+from isinglass_papers.multiparty import printed as multiparty_printed
+from isinglass_papers.multiparty.argued import _mostly, analysis, estimation
+from isinglass_papers.multiparty.attacks import HALF, JOINT, PAPER, PUBLIC, TWICE
+from isinglass_papers.multiparty.claims import _of_sets, _surely_falls, accuracy, claims
+from isinglass_papers.multiparty.detection import Detection
+from isinglass_papers.multiparty.numbers import table_1
+from isinglass_papers.multiparty.printed import ALPHAS
+from isinglass_papers.multiparty.protocol import Outcome
+from isinglass_papers.multiparty.shares import Share
+from isinglass_papers.multiparty.theory import Guesses
 
 pytest.importorskip("torch", reason="the network needs isinglass[neural]")
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from isinglass.datasets import Dataset
-from isinglass.reproduce.multiparty.attacks import best_match, private_matrix
-from isinglass.reproduce.multiparty.protocol import (
+from isinglass_papers.core.result import How
+from isinglass_papers.core.variance import explained
+from isinglass_papers.multiparty.attacks import best_match, private_matrix
+from isinglass_papers.multiparty.protocol import (
     Outcome,
     Setting,
     experiment,
@@ -15,10 +17,8 @@ from isinglass.reproduce.multiparty.protocol import (
     participant,
     unit,
 )
-from isinglass.reproduce.multiparty.sources import differs
-from isinglass.reproduce.multiparty.theory import Guesses, filters, numbers, shape
-from isinglass.reproduce.result import How
-from isinglass.reproduce.variance import explained
+from isinglass_papers.multiparty.sources import differs
+from isinglass_papers.multiparty.theory import Guesses, filters, numbers, shape
 
 pytest.importorskip("torch", reason="the network needs isinglass[neural]")
 

@@ -11,14 +11,14 @@ from tests.reproduce.telling import told_whole
 from isinglass.datasets import uni_dis
 from isinglass.measure.randomization import worst_level
 from isinglass.progress import quiet
-from isinglass.reproduce.randomization import pairs, printed
-from isinglass.reproduce.randomization import paper as randomization
-from isinglass.reproduce.randomization.adaptive import least_size
-from isinglass.reproduce.randomization.dimension import worst_one_column
-from isinglass.reproduce.randomization.growth import _most_columns
-from isinglass.reproduce.randomization.levels import expected, levels, measured, seed_of
-from isinglass.reproduce.randomization.others import ALONE, MAKERS, NOISE, ROTATION, levels_of
-from isinglass.reproduce.result import How, Reproduction
+from isinglass_papers.core.result import How, Reproduction
+from isinglass_papers.randomization import pairs, printed
+from isinglass_papers.randomization import paper as randomization
+from isinglass_papers.randomization.adaptive import least_size
+from isinglass_papers.randomization.dimension import worst_one_column
+from isinglass_papers.randomization.growth import _most_columns
+from isinglass_papers.randomization.levels import expected, levels, measured, seed_of
+from isinglass_papers.randomization.others import ALONE, MAKERS, NOISE, ROTATION, levels_of
 
 # Averages over 10,000 records vary by less than 2 % and 6 % (uniform noise, 100 columns).
 AVERAGES = {

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from isinglass.reproduce.randomization import (
+from isinglass_papers.core.result import How
+from isinglass_papers.randomization import (
     adaptive,
     density_claims,
     dimension,
@@ -16,9 +17,8 @@ from isinglass.reproduce.randomization import (
     others,
     pairs,
 )
-from isinglass.reproduce.randomization.levels import Measured
-from isinglass.reproduce.randomization.others import ALONE, NOISE, ROTATION
-from isinglass.reproduce.result import How
+from isinglass_papers.randomization.levels import Measured
+from isinglass_papers.randomization.others import ALONE, NOISE, ROTATION
 
 
 def level(average: float, worst: float = 5.0) -> Measured:

@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from isinglass.reproduce.result import VERDICTS
-from isinglass.reproduce.run import PAPERS
+from isinglass_papers.core.result import VERDICTS
+from isinglass_papers.core.run import PAPERS
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -10,14 +10,14 @@ from tests.reproduce.doctored_rotation import DOCTORED, judged, only
 from tests.reproduce.telling import told_whole
 
 from isinglass.progress import quiet
-from isinglass.reproduce import write
-from isinglass.reproduce.data import Sets
-from isinglass.reproduce.result import How
-from isinglass.reproduce.rotation import paper as rotation
-from isinglass.reproduce.rotation.found import measure
-from isinglass.reproduce.rotation.numbers import differs
-from isinglass.reproduce.rotation.printed import TABLE_1
-from isinglass.reproduce.rotation.sets import tables
+from isinglass_papers.core import write
+from isinglass_papers.core.data import Sets
+from isinglass_papers.core.result import How
+from isinglass_papers.rotation import paper as rotation
+from isinglass_papers.rotation.found import measure
+from isinglass_papers.rotation.numbers import differs
+from isinglass_papers.rotation.printed import TABLE_1
+from isinglass_papers.rotation.sets import tables
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,21 @@ import pytest
 
 from isinglass.measure.separation import unmix
 from isinglass.perturb.rotation import Rotation
-from isinglass.reproduce.data import Sets
-from isinglass.reproduce.rotation import claims
-from isinglass.reproduce.rotation.accuracy import (
+from isinglass_papers.core.data import Sets
+from isinglass_papers.rotation import claims
+from isinglass_papers.rotation.accuracy import (
     AT_RANDOM,
     Trial,
     accuracies,
     cross_validated,
     folds,
 )
-from isinglass.reproduce.rotation.found import QUICK, Found
-from isinglass.reproduce.rotation.levels import _one_pair, grouped, iterations, search
-from isinglass.reproduce.rotation.nearest import gap
-from isinglass.reproduce.rotation.numbers import _change
-from isinglass.reproduce.rotation.sets import scaled, tables, turned
-from isinglass.reproduce.rotation.undone import general_position
+from isinglass_papers.rotation.found import QUICK, Found
+from isinglass_papers.rotation.levels import _one_pair, grouped, iterations, search
+from isinglass_papers.rotation.nearest import gap
+from isinglass_papers.rotation.numbers import _change
+from isinglass_papers.rotation.sets import scaled, tables, turned
+from isinglass_papers.rotation.undone import general_position
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_a_map_that_is_no_rotation_refutes_the_theorems(shipped, monkeypatch):
         Z = X * np.r_[40.0, np.ones(X.shape[1] - 1)]
         return Z, Z
 
-    monkeypatch.setattr("isinglass.reproduce.rotation.accuracy.turned", stretched)
+    monkeypatch.setattr("isinglass_papers.rotation.accuracy.turned", stretched)
     broken = Found(QUICK)
     for table in shipped:
         broken.tables[table.name] = table

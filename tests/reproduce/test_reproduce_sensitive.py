@@ -9,15 +9,15 @@ import pytest
 from tests.reproduce.telling import told_whole
 
 from isinglass.progress import quiet
-from isinglass.reproduce.data import Sets
-from isinglass.reproduce.result import How
-from isinglass.reproduce.sensitive import paper as sensitive
-from isinglass.reproduce.sensitive import proofs as sensitive_proofs
-from isinglass.reproduce.sensitive.cases import CASES, Case, in_components, loaded
-from isinglass.reproduce.sensitive.example import example
-from isinglass.reproduce.sensitive.printed import TABLES
-from isinglass.reproduce.sensitive.records import measured, mechanisms
-from isinglass.reproduce.sensitive.tables import numbers
+from isinglass_papers.core.data import Sets
+from isinglass_papers.core.result import How
+from isinglass_papers.sensitive import paper as sensitive
+from isinglass_papers.sensitive import proofs as sensitive_proofs
+from isinglass_papers.sensitive.cases import CASES, Case, in_components, loaded
+from isinglass_papers.sensitive.example import example
+from isinglass_papers.sensitive.printed import TABLES
+from isinglass_papers.sensitive.records import measured, mechanisms
+from isinglass_papers.sensitive.tables import numbers
 
 # Mean error on anomalies of sparse and of sensitive is at most this share of dp's, at epsilon .1.
 # Small tables have a small beta: about a lone record thyroid's errs .087 at best, and most of its

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isinglass.curate.choose import Chosen
-from isinglass.reproduce.sensitive import claims, costs, paper, printed, proofs
-from isinglass.reproduce.sensitive.cases import CASES
-from isinglass.reproduce.sensitive.example import KS, example, figure_5
-from isinglass.reproduce.sensitive.graph import Checked, figure_4
-from isinglass.reproduce.sensitive.moved import Moved
-from isinglass.reproduce.sensitive.records import Errors, Found, Score
+from isinglass.curate.planning.choose import Chosen
+from isinglass_papers.sensitive import claims, costs, paper, printed, proofs
+from isinglass_papers.sensitive.cases import CASES
+from isinglass_papers.sensitive.example import KS, example, figure_5
+from isinglass_papers.sensitive.graph import Checked, figure_4
+from isinglass_papers.sensitive.moved import Moved
+from isinglass_papers.sensitive.records import Errors, Found, Score
 
 COIN = 1 / (1 + np.exp(0.1))
 

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from isinglass.curate.falsify import falsify
-from isinglass.curate.mechanism import dp_mechanism, sparse_mechanism
-from isinglass.reproduce.sensitive import graph as sensitive_graph
-from isinglass.reproduce.sensitive import proofs as sensitive_proofs
-from isinglass.reproduce.sensitive.example import BETA, example, figure_5, least_error
-from isinglass.reproduce.sensitive.graph import FAR, Universe, check, figure_4, parts, universes
-from isinglass.reproduce.sensitive.moved import moved
-from isinglass.reproduce.sensitive.records import mechanisms
+from isinglass.curate.mechanisms.falsify import falsify
+from isinglass.curate.mechanisms.mechanism import dp_mechanism, sparse_mechanism
+from isinglass_papers.sensitive import graph as sensitive_graph
+from isinglass_papers.sensitive import proofs as sensitive_proofs
+from isinglass_papers.sensitive.example import BETA, example, figure_5, least_error
+from isinglass_papers.sensitive.graph import FAR, Universe, check, figure_4, parts, universes
+from isinglass_papers.sensitive.moved import moved
+from isinglass_papers.sensitive.records import mechanisms
 
 
 def test_the_mechanism_lies_on_the_trade_of_figure_1():

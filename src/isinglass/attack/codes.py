@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -17,8 +18,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
-from isinglass.attack.marginals import clipped
-from isinglass.attack.patterns import counts_of, has_patterns, row_colors, same_columns
+from isinglass.attack.linking.code_patterns import counts_of, has_patterns, row_colors, same_columns
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import (
     Colluders,
     Fact,
@@ -20,7 +21,6 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.map_estimate import MAPAttack
-from isinglass.attack.marginals import clipped
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.errors import AttackError
 

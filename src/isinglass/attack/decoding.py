@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import Attack, all_seen
-from isinglass.attack.combinations import MOST_LISTED, Images, Levels, check_work
-from isinglass.attack.forward_map import Pairs
+from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, PopulationSample
 from isinglass.attack.known_input import distinct_pairs
-from isinglass.attack.learners import MOST_PRODUCTS, Expand, fit_expanded, n_products, products
-from isinglass.attack.marginals import clipped, deviations, divisors, statistics_for
-from isinglass.attack.regression import Fit
+from isinglass.attack.lattice.combinations import MOST_LISTED, Images, Levels, check_work
+from isinglass.attack.learning.forward_map import Pairs
+from isinglass.attack.learning.learners import (
+    MOST_PRODUCTS,
+    Expand,
+    fit_expanded,
+    n_products,
+    products,
+)
+from isinglass.attack.learning.regression import Fit
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.constellation import Constellation, constellation, search
+from isinglass.attack.columns.marginals import scaling_bounds, spans
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -20,7 +20,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.known_input import KnownInputAttack
-from isinglass.attack.marginals import scaling_bounds, spans
+from isinglass.attack.linking.constellation import Constellation, constellation, search
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

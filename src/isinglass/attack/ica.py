@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, all_seen
-from isinglass.attack.component_naming import name_components
+from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge
-from isinglass.attack.lattice_naming import name_coordinates
-from isinglass.attack.marginals import clipped
+from isinglass.attack.lattice.component_naming import name_components
+from isinglass.attack.lattice.naming import name_coordinates
 from isinglass.measure.separation import sample_rows, unmix
 
 Array = NDArray[Any]

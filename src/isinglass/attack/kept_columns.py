@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.kept_effects import Effects
-from isinglass.attack.kept_parts import with_parts
-from isinglass.attack.kept_predict import predict_from_kept
+from isinglass.attack.columns.marginals import clipped
+from isinglass.attack.kept.effects import Effects
+from isinglass.attack.kept.parts import with_parts
+from isinglass.attack.kept.predict import predict_from_kept
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -21,11 +22,10 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     RowOrder,
 )
-from isinglass.attack.marginals import clipped
-from isinglass.attack.noise_size import noise_variance, releases_averaged
-from isinglass.attack.noisy_targets import WAYS, explained
-from isinglass.attack.row_filter import filtered
-from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.attack.learning.noisy_targets import WAYS, explained
+from isinglass.attack.noise.row_filter import filtered
+from isinglass.attack.noise.size import noise_variance, releases_averaged
+from isinglass.attack.order.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.derived_columns import Part
-from isinglass.attack.joint_parts import JointPart
+from isinglass.attack.kept.derived_columns import Part
+from isinglass.attack.kept.joint_parts import JointPart
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

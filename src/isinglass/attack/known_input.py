@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.beside import Beside
+from isinglass.attack.columns.marginals import (
+    clipped,
+    deviations,
+    divisors,
+    keeps_units,
+    scaling_bounds,
+    spans,
+    statistics_for,
+)
+from isinglass.attack.kept.beside import Beside
 from isinglass.attack.knowledge import (
     Fact,
     KeptColumns,
@@ -19,7 +28,7 @@ from isinglass.attack.knowledge import (
     OtherReleases,
     PopulationSample,
 )
-from isinglass.attack.learners import (
+from isinglass.attack.learning.learners import (
     LEAST_NEIGHBORED,
     MOST_PRODUCTS,
     best_columns,
@@ -31,17 +40,8 @@ from isinglass.attack.learners import (
     n_products,
     products,
 )
-from isinglass.attack.marginals import (
-    clipped,
-    deviations,
-    divisors,
-    keeps_units,
-    scaling_bounds,
-    spans,
-    statistics_for,
-)
-from isinglass.attack.plausible import just_enough, plausible, same_distances
-from isinglass.attack.regression import (
+from isinglass.attack.learning.plausible import just_enough, plausible, same_distances
+from isinglass.attack.learning.regression import (
     Fit,
     fit_kernel,
     fit_linear,
@@ -49,7 +49,7 @@ from isinglass.attack.regression import (
     fit_ridge,
     fit_rigid,
 )
-from isinglass.attack.simulate import MOST_PAIRS, fit_simulated
+from isinglass.attack.learning.simulated_pairs import MOST_PAIRS, fit_simulated
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

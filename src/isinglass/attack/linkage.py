@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.fit import blocks, gaussian
 from isinglass.attack.knowledge import Fact, Knowledge, PublicTable
-from isinglass.attack.linker import Linker, make_linker
+from isinglass.attack.linking.linker import Linker, make_linker
+from isinglass.attack.linking.record_fit import blocks, gaussian
 
 Array = NDArray[Any]
 

@@ -9,12 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.gaussian import (
-    Moments,
-    draw_by_statistics,
-    linear_estimate,
-    moments_by_statistics,
-)
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -24,9 +18,15 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
 )
-from isinglass.attack.mixing import Mixing, fit_moments, log_likelihood
-from isinglass.attack.priors import laplace_estimate, sample_estimate
-from isinglass.attack.study import Study
+from isinglass.attack.learning.gaussian import (
+    Moments,
+    draw_by_statistics,
+    linear_estimate,
+    moments_by_statistics,
+)
+from isinglass.attack.learning.mixing import Mixing, fit_moments, log_likelihood
+from isinglass.attack.learning.priors import laplace_estimate, sample_estimate
+from isinglass.attack.learning.study import Study
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

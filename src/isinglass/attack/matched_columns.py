@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.column_matching import (
+from isinglass.attack.columns.marginals import LEVELS, clipped, deviations, divisors, statistics_for
+from isinglass.attack.columns.matching import (
     Matching,
     match_columns,
     rank_correlations,
@@ -29,7 +30,6 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
-from isinglass.attack.marginals import LEVELS, clipped, deviations, divisors, statistics_for
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.columns.marginals import clipped, deviations, divisors, keeps_units
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, OtherReleases
-from isinglass.attack.marginals import clipped, deviations, divisors, keeps_units
-from isinglass.attack.noise_size import noise_weights
+from isinglass.attack.noise.size import noise_weights
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

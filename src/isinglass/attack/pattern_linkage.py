@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.cells import CellFamily, Cells, taught_by_itself
-from isinglass.attack.families import Family, Features, Seen
-from isinglass.attack.fit import blocks
-from isinglass.attack.groups import group_members
-from isinglass.attack.invariants import PLAIN
-from isinglass.attack.judged import (
+from isinglass.attack.columns.marginals import deviations, divisors, statistics_for
+from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownPairs, PublicTable
+from isinglass.attack.linking.cells import CellFamily, Cells, taught_by_itself
+from isinglass.attack.linking.code_patterns import has_patterns, row_colors, same_columns
+from isinglass.attack.linking.families import Family, Features, Seen
+from isinglass.attack.linking.groups import group_members
+from isinglass.attack.linking.invariants import PLAIN
+from isinglass.attack.linking.kept_by_maps import kept_by_maps
+from isinglass.attack.linking.near import nearest_records
+from isinglass.attack.linking.pattern_choice import (
     CANDIDATES,
     JUDGES,
     Judges,
@@ -24,16 +28,12 @@ from isinglass.attack.judged import (
     n_judges,
     taught,
 )
-from isinglass.attack.kept_by_maps import kept_by_maps
-from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownPairs, PublicTable
-from isinglass.attack.marginals import deviations, divisors, statistics_for
-from isinglass.attack.near import nearest_records
-from isinglass.attack.pattern_fits import PatternLinker
-from isinglass.attack.pattern_kinds import SOME, features_of, scalings_of
-from isinglass.attack.patterns import has_patterns, row_colors, same_columns
-from isinglass.attack.row_functions import learned_functions
-from isinglass.attack.two_records import two_records
-from isinglass.attack.wrapped import wrapped
+from isinglass.attack.linking.pattern_fits import PatternLinker
+from isinglass.attack.linking.pattern_kinds import SOME, features_of, scalings_of
+from isinglass.attack.linking.record_fit import blocks
+from isinglass.attack.linking.row_functions import learned_functions
+from isinglass.attack.linking.two_records import two_records
+from isinglass.attack.linking.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 

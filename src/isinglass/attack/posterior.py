@@ -9,16 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.box_posterior import (
-    Box,
-    CellLaw,
-    CutFactors,
-    by_factors,
-    candidate_count,
-    candidate_means,
-    smoothed_sample,
-)
-from isinglass.attack.cell_law import law_matters, told_by_cells
+from isinglass.attack.columns.marginals import clipped, divisors
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -28,10 +19,19 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.marginals import clipped, divisors
-from isinglass.attack.noise_law import AdditiveLaw, Factors, additive_law, method_of
-from isinglass.attack.noise_size import others_sorted
-from isinglass.attack.row_blocks import known_of_blocks
+from isinglass.attack.noise.box_posterior import (
+    Box,
+    CellLaw,
+    CutFactors,
+    by_factors,
+    candidate_count,
+    candidate_means,
+    smoothed_sample,
+)
+from isinglass.attack.noise.cell_law import law_matters, told_by_cells
+from isinglass.attack.noise.law import AdditiveLaw, Factors, additive_law, method_of
+from isinglass.attack.noise.size import others_sorted
+from isinglass.attack.order.row_blocks import known_of_blocks
 from isinglass.attack.spectral import filter_gain
 from isinglass.errors import AttackError
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.invariants import direction
+from isinglass.attack.columns.marginals import clipped, divisors, statistics_for
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge
-from isinglass.attack.marginals import clipped, divisors, statistics_for
+from isinglass.attack.linking.invariants import direction
+from isinglass.attack.linking.near import nearest_records
 from isinglass.attack.matched_columns import reference
-from isinglass.attack.near import nearest_records
-from isinglass.attack.row_shift import without_shift
+from isinglass.attack.views.row_shift import without_shift
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

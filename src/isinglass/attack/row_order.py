@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.cell_law import told_by_cells
+from isinglass.attack.columns.marginals import clipped, statistics_for
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -19,15 +19,15 @@ from isinglass.attack.knowledge import (
     PublicTable,
     RowOrder,
 )
-from isinglass.attack.marginals import clipped, statistics_for
-from isinglass.attack.noise_law import additive_law
-from isinglass.attack.noise_size import noise_variance, releases_averaged
+from isinglass.attack.linking.registration import registered
+from isinglass.attack.noise.cell_law import told_by_cells
+from isinglass.attack.noise.law import additive_law
+from isinglass.attack.noise.row_filter import filtered
+from isinglass.attack.noise.shared import without_shared_noise
+from isinglass.attack.noise.size import noise_variance, releases_averaged
+from isinglass.attack.order.row_blocks import known_of_blocks, stacked, unstacked
+from isinglass.attack.order.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
 from isinglass.attack.posterior import posterior_by_statistics
-from isinglass.attack.registration import registered
-from isinglass.attack.row_blocks import known_of_blocks, stacked, unstacked
-from isinglass.attack.row_filter import filtered
-from isinglass.attack.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
-from isinglass.attack.shared_noise import without_shared_noise
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.families import Family, Features, Seen
-from isinglass.attack.judged import far_nearer
-from isinglass.attack.kept_by_maps import kept_by_maps
 from isinglass.attack.knowledge import Fact, Knowledge, PublicTable
-from isinglass.attack.near import nearest_records
-from isinglass.attack.pattern_kinds import SOME, features_of
+from isinglass.attack.linking.families import Family, Features, Seen
+from isinglass.attack.linking.kept_by_maps import kept_by_maps
+from isinglass.attack.linking.near import nearest_records
+from isinglass.attack.linking.pattern_choice import far_nearer
+from isinglass.attack.linking.pattern_kinds import SOME, features_of
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.knowledge import Fact, Knowledge, PopulationSample
-from isinglass.attack.marginals import (
+from isinglass.attack.columns.marginals import (
     clipped,
     deviations,
     divisors,
@@ -20,6 +19,7 @@ from isinglass.attack.marginals import (
     spans,
     statistics_for,
 )
+from isinglass.attack.knowledge import Fact, Knowledge, PopulationSample
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.kinds import means_of_kinds
+from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PublicParameters
-from isinglass.attack.marginals import clipped
-from isinglass.attack.noise_law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
-from isinglass.attack.noise_size import others_sorted
+from isinglass.attack.noise.kinds import means_of_kinds
+from isinglass.attack.noise.law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
+from isinglass.attack.noise.size import others_sorted
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

@@ -20,7 +20,7 @@ from isinglass.attack.knowledge import (
     StolenKey,
 )
 from isinglass.attack.known_input import KnownInputAttack
-from isinglass.attack.simulation import Simulation, key_bounds, simulate
+from isinglass.attack.learning.simulated_records import Simulation, key_bounds, simulate
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

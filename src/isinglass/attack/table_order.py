@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.join import Groups
+from isinglass.attack.kept.join import Groups
 from isinglass.attack.knowledge import (
     Fact,
     KeptColumns,
@@ -18,12 +18,12 @@ from isinglass.attack.knowledge import (
     PublicTable,
     RowOrder,
 )
-from isinglass.attack.linker import Linker, make_linker
-from isinglass.attack.order_linker import OrderLinker
-from isinglass.attack.ranking import places_of
-from isinglass.attack.row_pairs import distinct_pairs
-from isinglass.attack.sort_order import ScoreRanks, Ties, score_ranks, sort_keys
-from isinglass.attack.table_walk import Walk, find_walk
+from isinglass.attack.linking.linker import Linker, make_linker
+from isinglass.attack.linking.ranking import places_of
+from isinglass.attack.order.order_linker import OrderLinker
+from isinglass.attack.order.row_pairs import distinct_pairs
+from isinglass.attack.order.sort_order import ScoreRanks, Ties, score_ranks, sort_keys
+from isinglass.attack.order.table_walk import Walk, find_walk
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]

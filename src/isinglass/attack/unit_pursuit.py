@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.activations import ACTIVATIONS, Activation
 from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.columns.marginals import clipped, deviations, divisors, scaling_bounds, spans
 from isinglass.attack.knowledge import (
     Fact,
     KeptColumns,
@@ -21,8 +22,7 @@ from isinglass.attack.knowledge import (
     PublicParameters,
 )
 from isinglass.attack.known_input import KnownInputAttack
-from isinglass.attack.marginals import clipped, deviations, divisors, scaling_bounds, spans
-from isinglass.attack.units import Units, find_units
+from isinglass.attack.learning.hidden_units import Units, find_units
 from isinglass.errors import AttackError
 from isinglass.theory.inversion import Population, invert, layer_by_layer
 from isinglass.theory.network import Network

@@ -17,8 +17,7 @@ from isinglass.attack.knowledge import (
     PublicTable,
     StolenKey,
 )
-from isinglass.auditing.cast import FEW_PAIRS
-from isinglass.auditing.result import (
+from isinglass.auditing.findings import (
     ATTACKERS,
     MUCH,
     NOT_MEASURED,
@@ -32,6 +31,7 @@ from isinglass.auditing.result import (
     MembershipResult,
     holds,
 )
+from isinglass.auditing.split import FEW_PAIRS
 
 OUTSIDER, ACQUAINTED, INSIDER, KEY_HOLDER = ATTACKERS
 ASSUMES = {

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.auditing.fresh import fresh_copy, shuffled_columns
-from isinglass.auditing.score import over_baseline
+from isinglass.auditing.chance_tables import fresh_copy, shuffled_columns
+from isinglass.auditing.scoring import over_baseline
 
 Array = NDArray[Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.halves import first_meeting
+from isinglass.attack.linking.halves import first_meeting
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.score import over_baseline
+from isinglass.auditing.scoring import over_baseline
 from isinglass.errors import IsinglassError
 
 Array = NDArray[Any]

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER
-from isinglass.auditing.policy_file import (
-    PolicyReader,
-    refuse_strange,
-    refuse_unknown,
-)
-from isinglass.auditing.result import (
+from isinglass.auditing.findings import (
     MODEL,
     AttackResult,
     Findings,
@@ -22,6 +17,11 @@ from isinglass.auditing.result import (
     PolicyLine,
     SkippedAttack,
     holds,
+)
+from isinglass.auditing.policy_file import (
+    PolicyReader,
+    refuse_strange,
+    refuse_unknown,
 )
 from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
@@ -164,7 +164,7 @@ class Policy:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
         refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
         if made.maximum or made.required:
-            from isinglass.auditing.plan import ATTACKS  # slow to load
+            from isinglass.auditing.selection import ATTACKS  # slow to load
 
             refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
             refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")

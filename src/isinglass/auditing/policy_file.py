@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from isinglass.auditing.result import ATTACKERS
+from isinglass.auditing.findings import ATTACKERS
 from isinglass.errors import AuditError
 
 KNOWN = {

@@ -21,7 +21,7 @@ from isinglass.attack.knowledge import (
     RowOrder,
 )
 from isinglass.auditing.attackers import KEY_HOLDER, attacker_of
-from isinglass.auditing.cast import SEEN_UNALIGNED, Cast
+from isinglass.auditing.split import SEEN_UNALIGNED, Cast
 
 Array = NDArray[Any]
 

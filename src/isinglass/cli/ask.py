@@ -13,7 +13,7 @@ import typer
 from isinglass.cli.numbers import drop_option
 
 if TYPE_CHECKING:
-    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.ledger.ledger import Ledger
 
 
 def ask(
@@ -130,11 +130,11 @@ def ask(
     from isinglass.cli.own_files import has_left, same_file
     from isinglass.cli.question import check_question, listed_modes, refuse_ignored
     from isinglass.cli.stopping import saying
-    from isinglass.curate.batch import printable
-    from isinglass.curate.contract import CURATOR
     from isinglass.curate.curator import Curator
     from isinglass.curate.epsilon import micro
-    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.ledger.batch import printable
+    from isinglass.curate.ledger.contract import CURATOR
+    from isinglass.curate.ledger.ledger import Ledger
     from isinglass.errors import BudgetError, CuratorError
     from isinglass.publish.paths import refuse_targets
 
@@ -267,7 +267,7 @@ def _ledger(
     where: str, secret: Path | None, note: Path | None, *, passing: bool
 ) -> Iterator[Ledger]:
     """The ledger; to price a batch before there is one, a passing one with nothing spent."""
-    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.ledger.ledger import Ledger
 
     with contextlib.ExitStack() as stack:
         if passing:

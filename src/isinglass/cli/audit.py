@@ -10,9 +10,9 @@ import typer
 from isinglass.cli import show
 
 if TYPE_CHECKING:
-    from isinglass.auditing.made_from import KeyFacts
-    from isinglass.auditing.report import Report
-    from isinglass.auditing.result import AttackResult, Findings
+    from isinglass.auditing.files.provenance import KeyFacts
+    from isinglass.auditing.findings import AttackResult, Findings
+    from isinglass.auditing.report.report import Report
     from isinglass.perturb.base import Perturbation
 
 
@@ -155,7 +155,9 @@ def audit(
     if others is not None:
         raise AuditError("--others is for models; RELEASE is not an ONNX file")
     perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
-    from isinglass.auditing.files import audit_files  # slow to load, so errors come first
+    from isinglass.auditing.files.audit_files import (
+        audit_files,  # slow to load, so errors come first
+    )
 
     with show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # keys drawn for a trial go nowhere
@@ -201,7 +203,7 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
     """The fitted perturbation of a key file, and what else the key knows."""
     if path is None:
         return None, None
-    from isinglass.auditing.made_from import KeyFacts
+    from isinglass.auditing.files.provenance import KeyFacts
     from isinglass.perturb.key import read_key
     from isinglass.perturb.load import restore
 
@@ -218,7 +220,7 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
 
 def _show(report: Report) -> None:
     from isinglass.attack.knowledge import PublicParameters
-    from isinglass.auditing import words
+    from isinglass.auditing.report import text as words
 
     found = report.findings
     show.echo(words.detection_sentence(found))
@@ -254,7 +256,7 @@ def _show(report: Report) -> None:
 
 def _show_attackers(found: Findings) -> None:
     """A line for each named attacker, then the risks of the strongest without the key."""
-    from isinglass.auditing import words
+    from isinglass.auditing.report import text as words
 
     for a in found.attackers:
         gain = f"gain {words.share(a.gain)} ({words.interval(a.low, a.high)})"
@@ -276,7 +278,7 @@ def _show_attackers(found: Findings) -> None:
 
 def _show_attacks(attacks: list[AttackResult], common: str) -> None:
     """A line for each attacker, in the order of their gains; those with the key apart."""
-    from isinglass.auditing import words
+    from isinglass.auditing.report import text as words
 
     head = ("attack", "gain", "success", "interval", "baseline", "control", "knowing")
     lines = [

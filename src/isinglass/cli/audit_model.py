@@ -11,8 +11,8 @@ import typer
 from isinglass.cli import show
 
 if TYPE_CHECKING:
+    from isinglass.auditing.findings import Findings
     from isinglass.auditing.policy import Policy
-    from isinglass.auditing.result import Findings
 
 
 def refuse_release_options(given: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ def audit_model(
     as_json: bool,
 ) -> None:
     """Attack a model, show or write what was found, and exit 1 where the policy is not met."""
-    from isinglass.auditing.model_files import audit_model_file
+    from isinglass.auditing.models.model_files import audit_model_file
     from isinglass.cli.gate import tell_unmet
 
     with show.Bar() as bar:
@@ -74,7 +74,8 @@ def audit_model(
 
 
 def _show(found: Findings) -> None:
-    from isinglass.auditing import model_page, words
+    from isinglass.auditing.models import page as model_page
+    from isinglass.auditing.report import text as words
 
     for sentence in (model_page.verdict_sentence(found), model_page.alike_sentence(found)):
         if sentence:

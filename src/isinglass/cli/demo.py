@@ -49,7 +49,7 @@ def _told(story: Story) -> list[str]:
 
 
 def _chapter(chapter: Chapter, top: int) -> list[str]:
-    from isinglass.auditing import words
+    from isinglass.auditing.report import text as words
     from isinglass.demo.page import attackers, had_to_know
 
     d = chapter.findings.detection

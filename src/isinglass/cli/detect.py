@@ -80,8 +80,8 @@ def detect(
     from time import perf_counter
 
     from isinglass.cli.columns import split_names
-    from isinglass.detect.reading import TableBlocks, choose_features, is_pattern, matching
     from isinglass.errors import TableError
+    from isinglass.table.number_blocks import TableBlocks, choose_features, is_pattern, matching
     from isinglass.table.read import open_table
 
     _check("-n", n_outliers, n_outliers >= 1, ">= 1")
@@ -175,7 +175,7 @@ def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | Non
 def _tell_label(
     table: Table, label: str | None, found: DistanceOutliers, tell: Callable[[str], None]
 ) -> None:
-    from isinglass.detect.reading import count_marked
+    from isinglass.table.number_blocks import count_marked
 
     counts = None if label is None else count_marked(table, label, found.outliers_)
     if counts is not None:

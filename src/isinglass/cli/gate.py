@@ -15,7 +15,7 @@ from isinglass.cli import show
 
 if TYPE_CHECKING:
     from isinglass.auditing.policy import Policy
-    from isinglass.auditing.report import Report
+    from isinglass.auditing.report.report import Report
     from isinglass.progress import Progress
     from isinglass.publish import Draft
 
@@ -70,8 +70,8 @@ class Gate:
         progress: Progress,
     ) -> None:
         """Attack the draft; raise `RefusedError` where the policy is not met."""
-        from isinglass.auditing.files import audit_files
-        from isinglass.auditing.made_from import KeyFacts
+        from isinglass.auditing.files.audit_files import audit_files
+        from isinglass.auditing.files.provenance import KeyFacts
 
         key = KeyFacts(draft.columns, draft.one_hot, draft.categories, draft.shuffle_key)
         self.report = audit_files(
@@ -124,7 +124,7 @@ class Gate:
         """What the audit of a release that left said."""
         if self.report is None:
             return
-        from isinglass.auditing import words
+        from isinglass.auditing.report import text as words
 
         found = self.report.findings
         show.echo(f"audit    {words.detection_sentence(found)}")

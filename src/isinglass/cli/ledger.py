@@ -12,7 +12,7 @@ import typer
 from isinglass.cli.show import echo, print_json, say
 
 if TYPE_CHECKING:
-    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.ledger.ledger import Ledger
 
 app = typer.Typer(
     name="ledger",
@@ -198,7 +198,7 @@ def admit(
 
 @contextlib.contextmanager
 def _opened(where: str, secret: Path | None, note: Path | None, **how: Any) -> Iterator[Ledger]:
-    from isinglass.curate.ledger import Ledger
+    from isinglass.curate.ledger.ledger import Ledger
 
     with Ledger(where, secret=secret, note=note, create=False, **how) as ledger:
         yield ledger

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isinglass.curate.choose import Chosen
-    from isinglass.curate.plan import Plan
+    from isinglass.curate.planning.choose import Chosen
+    from isinglass.curate.planning.plan import Plan
     from isinglass.curate.space import Space
 
 
@@ -92,7 +92,7 @@ def plan(
     """
     from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
     from isinglass.cli.question import check_question
-    from isinglass.curate.plan import plan as planned
+    from isinglass.curate.planning.plan import plan as planned
     from isinglass.publish.paths import refuse_targets
 
     least_k = check_question(mode, k, metric, p)
@@ -122,7 +122,7 @@ def plan(
     declared = _space(X, names, scale, components, bounds, metric, p)
     chosen = None
     if r is None:
-        from isinglass.curate.choose import choose_beta_r
+        from isinglass.curate.planning.choose import choose_beta_r
 
         chosen = choose_beta_r(
             X, outlier_fraction=outlier_fraction, labels=labels, beta=beta, space=declared
@@ -240,7 +240,7 @@ def _space(
 
 def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
     from isinglass.curate.epsilon import text
-    from isinglass.curate.expected import SHARES
+    from isinglass.curate.planning.expected import SHARES
 
     if chosen is not None:
         show.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from isinglass.cli import show
-from isinglass.reproduce.run import PAPERS, run
+from isinglass_papers.core.run import PAPERS, run
 
 if TYPE_CHECKING:
-    from isinglass.reproduce.result import Reproduction
+    from isinglass_papers.core.result import Reproduction
 
 #: characters that the terminal shows of why a number differs; the page has all of them
 NOTE = 100
@@ -44,7 +44,7 @@ def reproduce(
 
     isinglass reproduce rotation --quick -o reproduced
     """
-    from isinglass.reproduce.write import EXPLORE, write, write_together
+    from isinglass_papers.core.write import EXPLORE, write, write_together
 
     if paper not in ("all", *PAPERS):
         raise ValueError(f"PAPER must be all, {', '.join(PAPERS)}, got {paper}")
@@ -89,8 +89,8 @@ def reproduce(
 
 def _fetch(data: Path | None) -> None:
     from isinglass.cli.show import say
-    from isinglass.reproduce.data import Sets
-    from isinglass.reproduce.fetch import ELSEWHERE, OPENML, fetch
+    from isinglass_papers.core.data import Sets
+    from isinglass_papers.core.fetch import ELSEWHERE, OPENML, fetch
 
     if data is None:
         raise ValueError("--fetch needs --data, the folder to put the sets in")
@@ -116,7 +116,7 @@ def _document(found: Reproduction) -> dict[str, Any]:
 def _tell(found: Reproduction) -> None:
     from textwrap import shorten
 
-    from isinglass.reproduce.write import short
+    from isinglass_papers.core.write import short
 
     show.echo(found.title, found.reference, "")
     for note in found.notes:

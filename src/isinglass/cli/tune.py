@@ -12,7 +12,7 @@ import typer
 from isinglass.cli import show
 
 if TYPE_CHECKING:
-    from isinglass.auditing.frontier import Frontier
+    from isinglass.auditing.tuning.frontier import Frontier
 
 
 def tune(
@@ -86,9 +86,9 @@ def tune(
 
     isinglass tune flights.csv --drop tail_number --min-detection 0.8 -o frontier.html
     """
-    from isinglass.auditing.align import as_labels, load
-    from isinglass.auditing.measured import NAMED
-    from isinglass.auditing.tune import tune as search
+    from isinglass.auditing.files.align import as_labels, load
+    from isinglass.auditing.tuning.evaluation import NAMED
+    from isinglass.auditing.tuning.tune import tune as search
     from isinglass.cli.columns import split_names
     from isinglass.errors import AuditError
     from isinglass.publish.paths import refuse_targets
@@ -181,8 +181,8 @@ def _options(
 
 
 def _told(found: Frontier, table: str) -> str:
-    from isinglass.auditing import words
-    from isinglass.auditing.points import areas, gains
+    from isinglass.auditing.report import text as words
+    from isinglass.auditing.tuning.points import areas, gains
 
     shown = [p for p in found.points if p.on_frontier or p.recommended]
     labeled = any(p.auc is not None for p in shown)

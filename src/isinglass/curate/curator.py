@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isinglass.curate.answer import Answer, Price
-from isinglass.curate.batch import Price as Priced
-from isinglass.curate.compiler import CompiledMechanism
-from isinglass.curate.contract import CURATOR
-from isinglass.curate.deadline import Deadline
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
-from isinglass.curate.ledger import Ledger
-from isinglass.curate.mechanism import Mechanism, bounded_mechanism
-from isinglass.curate.neighbours import Neighbours
+from isinglass.curate.ledger.batch import Price as Priced
+from isinglass.curate.ledger.contract import CURATOR
+from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.mechanisms.compiler import CompiledMechanism
+from isinglass.curate.mechanisms.mechanism import Mechanism, bounded_mechanism
+from isinglass.curate.padding import Deadline
 from isinglass.curate.query import Query
-from isinglass.curate.question import Question
+from isinglass.curate.questions.base import Question
+from isinglass.curate.questions.counts import Neighbours
 from isinglass.curate.records import Array
+from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
-from isinglass.curate.terms import contract_for, first_terms, question_for, table_in_space
 from isinglass.errors import BudgetError, CuratorError
 
 __all__ = ["Answer", "Curator", "Price"]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import stated
 from isinglass.curate import records as reading
 from isinglass.curate.planned_on import PlannedOn
-from isinglass.curate.public_fit import components, fitted_bounds
+from isinglass.curate.planning.public_fit import components, fitted_bounds
 from isinglass.curate.records import Records, other_columns, refuse_holes
 from isinglass.detect.metric import Metric, declare
 from isinglass.documents import read_json

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from isinglass.auditing import words
-from isinglass.auditing.markup import document, text
-from isinglass.auditing.result import MUCH, SOME, AttackResult
+from isinglass.auditing.findings import MUCH, SOME, AttackResult
+from isinglass.auditing.report import text as words
 from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
+from isinglass.plots.markup import document, text
 
 _STYLE = """<style>
 h1 { font-size: 1.7rem; line-height: 1.2; color: var(--ink); }

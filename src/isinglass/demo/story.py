@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from isinglass import datasets
-from isinglass.auditing.files import audit_files
-from isinglass.auditing.result import AttackResult, Findings
-from isinglass.auditing.words import briefly
+from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.findings import AttackResult, Findings
+from isinglass.auditing.report.text import briefly
 from isinglass.errors import ReleaseError
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.load import load_key

@@ -17,8 +17,8 @@ from isinglass.detect import epochs as telling
 from isinglass.detect import network, onnx_graph
 from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.percentiles import learned_scaling, scaled, shift_and_factor
-from isinglass.detect.running import RunningErrors
 from isinglass.progress import Progress
+from isinglass.table.running import RunningErrors
 from isinglass.table.scale import Scaling, declared_scaling
 
 Array = NDArray[Any]

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass.detect.base import NUMBERS, Detector
-from isinglass.detect.blocks import Blocks, gather, row_bytes, strongest_in_blocks
-from isinglass.detect.searcher import Searcher
-from isinglass.detect.space import Space, ranges, refuse_unbounded, some_rows, space_of
-from isinglass.detect.walk import Strongest, strongest
+from isinglass.detect.float32_proxy import Space, ranges, refuse_unbounded, some_rows, space_of
+from isinglass.detect.neighbor_index import Searcher
+from isinglass.detect.out_of_core import Blocks, gather, row_bytes, strongest_in_blocks
+from isinglass.detect.top_n import Strongest, strongest
 from isinglass.errors import TableError
 from isinglass.kernels import nearest
 from isinglass.progress import Progress, quiet
@@ -111,7 +111,7 @@ class DistanceOutliers(Detector):
         """Find the strongest outliers of `X`: an array, a frame, or the path of a file."""
         self._check_settings()
         if isinstance(X, str | Path):
-            from isinglass.detect.reading import read_blocks
+            from isinglass.table.number_blocks import read_blocks
 
             rows = read_blocks(X, discrete=self._names())
             weights = self._weights(len(rows.names))

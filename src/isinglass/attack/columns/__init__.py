@@ -1,0 +1,1 @@
+"""Single columns: marginals, units, and which column is which."""

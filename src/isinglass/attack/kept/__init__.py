@@ -1,0 +1,1 @@
+"""What kept columns tell of the others: groups, parts of values, waves and joins."""

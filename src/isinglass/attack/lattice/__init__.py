@@ -1,0 +1,1 @@
+"""Records of few values: lattices of whole numbers, and combinations of values."""

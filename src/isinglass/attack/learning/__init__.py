@@ -1,0 +1,1 @@
+"""Maps between records and released rows, learned from known pairs or samples."""

@@ -1,0 +1,1 @@
+"""How well records fit released rows, by distance, patterns, residues and groups."""

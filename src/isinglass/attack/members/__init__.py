@@ -1,0 +1,1 @@
+"""Membership: how likely a record is to be among those behind a release or a model."""

@@ -1,0 +1,1 @@
+"""The law and the size of noise, and filters that take it away."""

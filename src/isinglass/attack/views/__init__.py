@@ -1,0 +1,1 @@
+"""Views: transformations of a release that are worth attacking."""

@@ -1,0 +1,482 @@
+"""The audit: one release, every attack, what is still found, and a verdict."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import isinglass
+from isinglass import chance
+from isinglass.attack.base import Attack
+from isinglass.attack.kept.parts import noise_on, with_parts
+from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.table_order import TableOrderAttack
+from isinglass.auditing.aggregate import (
+    assumptions_of,
+    attack_results,
+    privacy_of,
+    unique_share,
+    verbatim_share,
+)
+from isinglass.auditing.attackers import (
+    INSIDER,
+    KEY_HOLDER,
+    attacker_results,
+    failed_with_knowledge,
+    not_comforted,
+)
+from isinglass.auditing.cells import unchanged_cells
+from isinglass.auditing.claims import contradiction
+from isinglass.auditing.context import (
+    numbers,
+    public_parameters,
+    rule_computed,
+    rule_known,
+    subject_of,
+)
+from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.files.persons import PersonColumn, person_codes
+from isinglass.auditing.findings import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
+from isinglass.auditing.halves import halves_linked
+from isinglass.auditing.kept_linkage import KeepingLinkage
+from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
+from isinglass.auditing.membership import membership, or_by_person, unclear_members
+from isinglass.auditing.membership_of_part import membership_of_part
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.report.report import Report
+from isinglass.auditing.report.rerun import named
+from isinglass.auditing.report.text import share
+from isinglass.auditing.resample import Redrawn, redraw
+from isinglass.auditing.runner import Outcome, attack_all
+from isinglass.auditing.scene import Scene
+from isinglass.auditing.scoring import wilson
+from isinglass.auditing.selection import NEED_ROWS, plan, plan_given
+from isinglass.auditing.singling_out import singled_out
+from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, cast_rows, far_rows
+from isinglass.auditing.view_choice import promising
+from isinglass.detect.base import Detector
+from isinglass.errors import AuditError
+from isinglass.perturb.base import Perturbation
+from isinglass.progress import Progress, quiet
+
+Array = NDArray[Any]
+
+#: Keys that are drawn anew beside the release at hand, where the perturbation is known.
+REDRAWN = 3
+#: Rows of a table whose records are held out in one way only.
+_LARGE = 20_000
+
+
+def audit(
+    table: ArrayLike,
+    released: ArrayLike,
+    *,
+    perturbation: Perturbation | None = None,
+    made_by: Perturbation | None = None,
+    detector: Detector | None = None,
+    attacks: str | Iterable[str | Attack] = "auto",
+    knowledge: str | Fact | Knowledge = "auto",
+    n_trials: int | None = None,
+    n_outliers: int | None = None,
+    most_pairs: int | None = None,
+    labels: ArrayLike | None = None,
+    column_names: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    parameters: PublicParameters | None = None,
+    kept: ArrayLike | KeptColumns | None = None,
+    table_kept: ArrayLike | None = None,
+    other_releases: Sequence[ArrayLike] = (),
+    other_parameters: Sequence[PublicParameters | None] = (),
+    rows_correspond: bool | None = None,
+    order_known: bool = True,
+    order_shows: bool = True,
+    id_released: bool = False,
+    persons: ArrayLike | None = None,
+    perhaps_persons: PersonColumn | None = None,
+    policy: Policy | None = None,
+    settings: dict[str, Any] | None = None,
+    random_state: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Attack a release and look for the outliers in it: what would leak, what would be found.
+
+    Guarantee: none, for or against. The report says what the attacks listed got back, each with
+    a blind baseline, a control and an interval; whoever knows more, or thinks of something else,
+    may get more.
+
+    Parameters
+    ----------
+    table, released : arrays, one record a row
+        The original numbers and what left, in the same order; whoever made it, and however.
+    perturbation : Perturbation, optional
+        What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
+        record in five held out for the control. A fitted one also shows what its key is worth.
+    made_by : Perturbation, optional
+        Where the perturbation itself is not at hand, one that makes releases alike, without a
+        key: one more release is then made of four fifths of the table, to see whether records in
+        it can be told from those that were held out.
+    detector : Detector, optional
+        By default `DistanceOutliers` with 500 outliers, or a tenth of a small table.
+    attacks : "auto", or names or attacks
+        "auto" sends all that apply.
+    knowledge : "auto", or facts
+        "auto": all public parameters; d + 1, 2 d, 10 d (at least 60) and 1 % of the records as
+        known pairs; a sample of 10 %; the whole table as public table. Facts given here go to
+        every attack, and row numbers in them count the release's rows.
+    n_trials : int
+        Releases in all: the one given, and `n_trials` - 1 under keys drawn anew. By default 4
+        with a perturbation, else 1.
+    n_outliers : int
+        Of the default detector.
+    most_pairs : int, optional
+        No attacker is assumed to know more pairs than this; 0 means that nobody recognises any
+        record. The report says so.
+    labels : array, optional
+        True or 1 for records known to be anomalies.
+    column_names : names for the report.
+    weights : one number > 0 a column, optional
+        How much each column matters to its owner; a larger one asks for more privacy.
+    parameters : PublicParameters, optional
+        What is public about a release whose perturbation is not at hand.
+    kept : array or KeptColumns, optional
+        Columns that left as they were; every attack gets them.
+    table_kept : array, optional
+        The same columns of the table, where the release's rows do not correspond to its own.
+    other_releases : arrays
+        Further releases of the same rows, for the attacks that combine them.
+    other_parameters : PublicParameters or None for each of them, optional
+    rows_correspond : bool, optional
+        Whether row i of the release is record i. Not said: guesses are scored both ways.
+    order_known : bool
+        False for a release in a secret order: attacks that need row numbers are then missing.
+    order_shows : bool
+        False where the file's rows were shuffled and are given here in the table's order: no
+        attacker sees which rows were neighbors.
+    id_released : bool
+        True where the release carries a column that identifies every record: whoever knows it
+        from elsewhere needs no attack.
+    persons : array, optional
+        Whose record each row of the table is, where people have several. All records of a person
+        are then held out together, for membership and for the control.
+    perhaps_persons : PersonColumn, optional
+        A column that may say so. Records are held out both ways, and the worse membership counts.
+    policy : Policy, optional
+        Demands the report then answers line by line.
+    random_state : int, optional
+        Of the audit's own draws; None draws one, and the report says which.
+    progress : callable, optional
+        Called as `progress(stage, done, in all)`.
+    """
+    start = time.perf_counter()
+    arguments = named(locals())
+    X, Z = numbers(table, "table"), numbers(released, "released")
+    seed = secrets.randbelow(2**31) if random_state is None else int(random_state)
+    rng = chance.generator(seed)
+    if perturbation is not None:
+        rows_correspond = perturbation.keeps_rows if rows_correspond is None else rows_correspond
+        parameters = rule_known(parameters or public_parameters(perturbation), perturbation)
+    if not order_known:
+        rows_correspond = False
+    whose = None if persons is None else person_codes(persons, len(X))
+    notes: list[str] = []
+    checked = parameters is not None and perturbation is None and rows_correspond is not False
+    false = contradiction(parameters, X, Z) if checked and parameters is not None else None
+    if false is not None:
+        # Whoever reads a false claim is led astray; attackers here do not believe it.
+        notes.append(f"{false}; the attacks were run as on a file that says nothing.")
+        parameters = made_by = None
+    if parameters is not None:
+        parameters = rule_computed(parameters, X)
+    if rows_correspond is not False and len(X) != len(Z):
+        raise AuditError(
+            f"the table has {len(X):,} rows and the release {len(Z):,}: rows cannot be matched"
+        )
+    subject = subject_of(
+        X, Z, names=column_names, detector=detector or default_detector(len(X), n_outliers),
+        parameters=parameters, labels=labels,
+    )  # fmt: skip
+    progress("looking for outliers", 0, None)
+    truth = Truth(subject.scaled(X), subject.detector, rng, subject.labels)
+    detection = unknown_detection(truth)
+    if rows_correspond is not False:
+        detection = truth.compare(subject.scaled_release(Z))
+    given = None if isinstance(knowledge, str) else Knowledge.of(knowledge)
+    if given is None and knowledge != "auto":
+        raise ValueError(f"knowledge must be 'auto' or facts, got {knowledge!r}")
+    n_records = len(X)
+    outliers = truth.strongest
+    cast = (
+        cast_rows(
+            n_records,
+            X.shape[1],
+            outliers,
+            rng,
+            most_pairs=most_pairs if order_known else 0,
+            aligned=bool(rows_correspond) or n_records > SEEN_UNALIGNED,
+            far=far_rows(X),
+        )
+        if given is None
+        else all_rows(n_records, outliers)
+    )
+    beside = _kept(kept, len(Z))
+    own = _table_kept(beside, table_kept, rows_correspond, len(X))
+    if beside is not None and own is not None and beside.parts is None:
+        beside = with_parts(beside, own, X, noise_on(X, Z))
+    others = tuple(numbers(other, "other_releases") for other in other_releases)
+    if any(len(other) != len(Z) for other in others):
+        raise AuditError(f"other releases must have the release's {len(Z):,} rows")
+    scene = Scene(
+        X,
+        Z,
+        cast,
+        parameters,
+        beside,
+        own,
+        others,
+        perturbation if hasattr(perturbation, "_key") else None,
+        rows_correspond,
+        tuple(other_parameters),
+        not order_known,
+        order_shows and order_known,
+    )
+    wanted = attacks if isinstance(attacks, str) else tuple(attacks)
+
+    seen_as = None
+    if given is None and wanted == "auto":
+        seen_as = promising(scene, chance.generator(seed))
+
+    if given is not None:
+        steps, skipped = plan_given(scene, wanted, given)
+    else:
+        steps, skipped = plan(scene, wanted, seed, seen_as)
+    n_drawn = 0
+    if perturbation is not None and given is None:
+        n_drawn = REDRAWN if n_trials is None else max(0, n_trials - 1)
+    total, done = (1 + n_drawn) * len(steps) + 1, 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        progress("attacking", min(done, total), total)
+
+    trials = [attack_all(scene, steps, subject.yard, held_out=None, rng=rng, tell=tell)]
+    redrawn, members = [], tuple[MembershipResult, ...]()
+    halves: float | None = None
+
+    perhaps = perhaps_persons if whose is None else None
+    if perhaps is not None and len(X) > _LARGE:
+        # One hold-out must do; that of whole persons is hardly ever the kinder one.
+        whose, perhaps = perhaps.codes, None
+
+    def hold_out(rng: np.random.Generator, whose: Array | None, **how: Any) -> Redrawn:
+        assert alike is not None
+        levels = scene.cast.levels
+        return redraw(subject, alike, rng, scene.kept, levels=levels, persons=whose, **how)
+
+    def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
+        own = chance.generator(seed)  # however often records are held out, other draws stay
+        by_row = membership(drawn, rng, lambda: hold_out(own, whose, detect=False))
+        if perhaps is None or not by_row:
+            return by_row
+        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, detect=False), own)
+
+    alike = perturbation or made_by
+    for number in range(1, n_drawn + 1):
+        drawn = hold_out(
+            rng,
+            whose,
+            with_key=scene.key is not None,
+            order_shows=scene.order_shows,
+            others=scene.others if rows_correspond else (),
+            other_parameters=scene.other_parameters if rows_correspond else (),
+        )
+        views = None if seen_as is None else seen_as.at(drawn.rows)
+        again, _ = plan(drawn.scene, wanted, seed + number, views, others_alone=False)
+        trials.append(
+            attack_all(
+                drawn.scene, again, subject.yard, held_out=drawn.held_out, rng=rng, tell=tell
+            )
+        )
+        if number == 1:
+            members = tell_members(drawn)
+            halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
+        if drawn.detection is not None:
+            redrawn.append(drawn.detection)
+    if not n_drawn and given is None and alike is not None:
+        drawn = hold_out(rng, whose)
+        members = tell_members(drawn)
+        halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
+    if given is None and rows_correspond is False and len(Z) < len(X):
+        members = (*members, *membership_of_part(scene, chance.generator(seed)))
+    linked, recognized = _linked(scene, trials[0])
+    shuffled = scene.secret_order and len(X) == len(Z)
+    if shuffled and scene.kept is not None:
+        linked = _closest([linked, linkage_by_join(scene)])
+    progress("attacking", total, total)
+
+    results, not_begun = attack_results(trials, subject.names, subject.yard)
+    verbatim, unique = _verbatim(X, scene, rng), 1.0 if id_released else unique_share(scene)
+    cells = unchanged_cells(
+        X, np.column_stack([Z, *scene.others]), rows_correspond, chance.generator(seed)
+    )
+    if cells >= SOME and linked is not None:
+        linked = _closest([linked, linkage_by_cells(scene)])
+    shown: dict[str, Any] = {
+        "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
+        "membership": members, "part": rows_correspond is False,
+    }  # fmt: skip
+    attackers = attacker_results(results, **shown)
+    if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):
+        attackers = not_comforted(attackers)
+    verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
+    notes += [*_notes(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
+    if perhaps_persons is not None and any(m.by_person for m in members):
+        notes.append(
+            f"Rows of the same {perhaps_persons.name} were held out together: whether somebody "
+            "has a record in the table was measured so."
+        )
+    if useless := failed_with_knowledge(results):
+        notes.append(
+            f"Attacks that did worse than a blind guess, though others with no more knowledge "
+            f"did better, or though they hold the key: {', '.join(useless)}. These attacks failed; "
+            "their figures are no comfort."
+        )
+    findings = Findings(
+        rows=len(Z),
+        columns=X.shape[1],
+        method="unknown" if parameters is None else parameters.method,
+        promise="heuristic" if perturbation is None else perturbation.promise.kind,
+        detection=over_all_trials(detection, redrawn),
+        attacks=tuple(results),
+        skipped=(*skipped, *not_begun),
+        privacy=privacy_of(results, weights, subject.yard),
+        linkage=linked,
+        verdict=verdict,
+        verbatim=verbatim,
+        attackers=attackers,
+        recognition=recognized,
+        membership=members,
+        unique=unique,
+        singled=None if rows_correspond is False else singled_out(X, Z, chance.generator(seed)),
+        halves=halves,
+        notes=tuple(notes),
+        assumptions=assumptions_of(
+            scene, 1 + n_drawn, most_pairs, by_person=whose is not None and alike is not None
+        ),
+        settings={
+            "version": isinglass.__version__,
+            "date": date.today().isoformat(),
+            "random_state": seed,
+            "n_trials": 1 + n_drawn,
+            "most_pairs": most_pairs,
+            "detector": repr(subject.detector),
+            "rows_correspond": rows_correspond,
+            "order_known": order_known,
+            "order_shows": order_shows,
+            "id_released": id_released,
+            "given": arguments,
+            **(settings or {}),
+        },
+        n_trials=1 + n_drawn,
+        n_attacked=int(scene.cast.chosen.sum()),
+        seconds=time.perf_counter() - start,
+    )
+    if policy is not None:
+        findings = replace(findings, policy=policy.check(findings))
+    return Report(findings)
+
+
+def _verbatim(table: Array, scene: Scene, rng: np.random.Generator) -> float:
+    """Share of released rows that are records, in the release or in what left beside it."""
+    return max(verbatim_share(table, released, rng) for released in (scene.released, *scene.others))
+
+
+def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
+    if kept is None or isinstance(kept, KeptColumns):
+        found = kept
+    else:
+        found = KeptColumns(numbers(kept, "kept"))
+    if found is not None and len(found.values) != n_rows:
+        raise AuditError(f"kept must have a row for each of the {n_rows:,} released rows")
+    return found
+
+
+def _table_kept(
+    kept: KeptColumns | None, given: ArrayLike | None, rows_correspond: bool | None, n_rows: int
+) -> Array | None:
+    """The kept columns of the table's own rows."""
+    if kept is None:
+        return None
+    if given is not None:
+        return numbers(given, "table_kept")
+    return kept.values if rows_correspond is not False and len(kept.values) == n_rows else None
+
+
+def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
+    """How well records of the public table, and of the sample, are linked to released rows."""
+    linked: list[Linkage | None] = []
+    recognized: list[Linkage | None] = []
+    for outcome in outcomes:
+        attack, attacker = outcome.step.attack, outcome.step.attacker
+        if isinstance(attack, TableOrderAttack) and attack.kept is not None:
+            linked.append(linkage(scene, attack.kept))
+        patterns = isinstance(attack, PatternLinkageAttack)
+        if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
+            continue
+        if attacker == INSIDER and (outcome.step.few or patterns):
+            linked.append(linkage(scene, attack.kept))
+        elif attacker not in (INSIDER, KEY_HOLDER):
+            recognized.append(recognition(scene, attack.kept))
+    return _closest(linked), _closest(recognized)
+
+
+def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
+    """The way of linking that leaves the fewest records to choose from."""
+    return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
+
+
+def _notes(scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]) -> list[str]:
+    """What a reader must know beside the numbers."""
+    notes = []
+    if verbatim > 0:
+        notes.append(f"{share(verbatim)} of the released rows are records of the table, unchanged.")
+    if cells > verbatim and cells >= 0.01:
+        notes.append(f"{share(cells)} of the cells are values of the table, unchanged.")
+    constant = int((~varies).sum())
+    if constant:
+        notes.append(f"Columns that hold one value only and were left out: {constant}.")
+    n = int(scene.cast.chosen.sum())
+    if n < len(scene.cast.attacked) or n < len(scene.table):
+        notes.append(
+            f"Success was measured on {n:,} records chosen at random, and on every true outlier "
+            "that no attacker was given."
+        )
+    if n < 400:
+        low, high = wilson(0.5, n)
+        notes.append(
+            f"With {n} records to guess an interval is up to ± {(high - low) / 2:.2f} wide: small "
+            "gains cannot be told from none."
+        )
+    if not scene.rows_correspond and len(scene.released_rows()) < len(scene.released):
+        notes.append(
+            f"The release has more than {SEEN_UNALIGNED:,} rows that may stand in any order, and "
+            "not all were compared with every record: a copy of the table may have been missed."
+        )
+    if scene.secret_order:
+        notes.append(
+            "Nobody told the audit which released row is whose record: nothing is said about "
+            "detection, and attacks that need row numbers were not run."
+        )
+    elif scene.rows_correspond is False:
+        notes.append(
+            "Rows of the release do not correspond to records: nothing is said about detection."
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""Audits of files: which columns and rows of table and release belong together."""

@@ -1,0 +1,106 @@
+"""How a release was made: shown by its key, or only said; and seeds that people use, tried."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import StolenKey
+from isinglass.attack.noise.common_seeds import COMMON_SEEDS
+from isinglass.attack.stolen_key import StolenKeyAttack
+from isinglass.auditing.files.provenance import EXACTLY, NEARLY, remade
+from isinglass.auditing.findings import PolicyLine
+from isinglass.errors import IsinglassError
+from isinglass.release import Facts
+
+Array = NDArray[Any]
+
+ORIGIN = "it is known how the release was made"
+ORDER = "the order of the rows tells nothing"
+SECRET = "the key came from secret randomness"
+#: Rows on which a guessed seed is looked at.
+_ROWS_OF_SEED = 50
+#: For so long seeds are tried.
+_PATIENCE_S = 3.0
+
+
+def origin_line(facts: Facts | None, *, made: str) -> PolicyLine:
+    """Whether it is known how a release was made: `made` says how well its key makes it.
+
+    Attacks are chosen by what a release looks like, and nobody can think of all. So a file whose
+    making is unknown, or only claimed, may give back more than the attacks listed got: noise of
+    the stated law may come from a seed that others know.
+    """
+    if made == EXACTLY:
+        return PolicyLine(ORIGIN, "the key turns the table into it", met=True)
+    if made == NEARLY:
+        return PolicyLine(
+            ORIGIN,
+            "the key turns the table into it up to rounding only, and the last digits may hold "
+            "anything; audit the very file that was written, on the machine that wrote it",
+            met=False,
+        )
+    if facts is None:
+        return PolicyLine(
+            ORIGIN,
+            'nobody said, and attacks that fit its making may get more (release.origin = "any" in '
+            "the policy goes by the attacks listed alone)",
+            met=False,
+        )
+    return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
+
+
+def order_line(*, shows: bool) -> PolicyLine:
+    """Whether the order of the rows tells nothing: `shows` says that they are not shuffled.
+
+    A table's order may hold calendars, rosters, pairs of stations or anything else that puts alike
+    records at places somebody can work out, and averaging over these takes noise away. No list of
+    attacks has all of them; rows in a random order hold none.
+    """
+    if not shows:
+        return PolicyLine(ORDER, "the rows are in a secret order", met=True)
+    return PolicyLine(
+        ORDER,
+        "the rows are in the table's order, which may tell more than the attacks listed found; "
+        '--shuffle hides it (release.order = "any" in the policy goes by the attacks alone)',
+        met=False,
+    )
+
+
+def secret_line(seeded: bool) -> PolicyLine | None:
+    """A demand that is not met where a seed was used; None elsewhere."""
+    if not seeded:
+        return None
+    return PolicyLine(SECRET, "it came from a seed, and whoever guesses it has the key", met=False)
+
+
+def undone_by_seed(
+    facts: Facts, names: Sequence[str], table: Array, released: Array
+) -> Array | None:
+    """The release undone with the key of a seed that people use; None where none fits."""
+    begun = time.monotonic()
+    for seed in COMMON_SEEDS:
+        if time.monotonic() - begun > _PATIENCE_S:
+            return None
+        made = remade(facts, names)
+        if made is None or not hasattr(made, "random_state"):
+            return None
+        made.random_state = seed
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a release that is not being made
+                made.fit(table)
+            again = made.transform_rows(table[:_ROWS_OF_SEED], 0)
+            if again.shape != released[:_ROWS_OF_SEED].shape or not np.allclose(
+                again, released[:_ROWS_OF_SEED], rtol=1e-4, atol=1e-4 * float(np.abs(again).max())
+            ):
+                continue
+            return np.asarray(StolenKeyAttack().guess(released, StolenKey(made)))
+        except (IsinglassError, ValueError, ArithmeticError):
+            return None
+    return None

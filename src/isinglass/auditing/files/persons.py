@@ -1,0 +1,123 @@
+"""Whose record each row is: as its owner says, or by a column that repeats as an id would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from isinglass.auditing.files.align import Loaded
+from isinglass.errors import AuditError
+from isinglass.table.columns import is_numeric, listed
+from isinglass.table.read import Table
+
+Array = NDArray[Any]
+
+#: Fewer persons than this cannot be shared out among those in a release and those held out.
+_FEWEST = 5
+#: A column of fewer values without a telling name is rather a category than an identifier.
+_FEWEST_UNNAMED = 20
+_NAMES = re.compile(
+    r"(^|[^a-z])(id|ids|nr|number|key|unit|engine|device|account|household)([^a-z]|$)|person|"
+    r"patient|subject|participant|user|customer|client|member|owner|driver|student|employee",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonColumn:
+    """A column that says whose record each row is, as codes."""
+
+    name: str
+    codes: Array = field(repr=False)
+
+
+def person_codes(persons: ArrayLike, n_rows: int, what: str = "persons") -> Array:
+    """One whole number for each person; refused where persons are too few to hold some out."""
+    values = np.asarray(persons)
+    if values.shape != (n_rows,):
+        raise AuditError(f"{what} must be one for each of the {n_rows:,} records")
+    try:
+        different, codes = np.unique(values, return_inverse=True)
+    except TypeError:
+        raise AuditError(f"{what} must be numbers only, or text only") from None
+    if len(different) < _FEWEST:
+        raise AuditError(f"{what} must name at least {_FEWEST} persons, got {len(different)}")
+    return np.asarray(codes)
+
+
+def person_column(table: Table, name: str, rows: Loaded) -> PersonColumn:
+    """The column that the owner named, for the rows that are left."""
+    codes = person_codes(_codes(table, [name], rows)[name], len(rows.X), f"column {name}")
+    return PersonColumn(name, codes)
+
+
+def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonColumn | None:
+    """The column, of some that were not perturbed, whose values repeat as a person's id would."""
+    names = [n for n in names if _may_name(table.schema.field(n).type)]
+    if not names or len(rows.X) < 2 * _FEWEST:
+        return None
+    found = [
+        PersonColumn(name, codes)
+        for name, codes in _codes(table, names, rows).items()
+        if _repeats(codes, _FEWEST if _NAMES.search(name) else _FEWEST_UNNAMED)
+    ]
+    # The most telling name, then the column that tells most rows apart.
+    return max(
+        found, key=lambda c: (bool(_NAMES.search(c.name)), len(np.unique(c.codes))), default=None
+    )
+
+
+def refuse_perturbed(person: str, perturbed: Sequence[str], names: Sequence[str]) -> None:
+    """Whoever says whose record a row is must not have released it as one of the numbers."""
+    if person not in names:
+        raise AuditError(f"the table has no column named {person}; it has {listed(list(names))}")
+    if person in perturbed:
+        raise AuditError(
+            f"column {person} was perturbed in the release, so it does not say whose record a row "
+            "is; leave such a column out of a release"
+        )
+
+
+def _may_name(kind: pa.DataType) -> bool:
+    return bool(
+        is_numeric(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or (pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
+    )
+
+
+def _repeats(codes: Array, fewest: int) -> bool:
+    counts = np.unique(codes, return_counts=True)[1]
+    return bool(fewest <= len(counts) <= len(codes) / 2 and (counts > 1).mean() > 0.5)
+
+
+def _codes(table: Table, names: Sequence[str], rows: Loaded) -> dict[str, Array]:
+    """A whole number for each value of some columns; rows without a value are nobody else's.
+
+    Columns of numbers that are not whole are left out.
+    """
+    whole = pa.Table.from_batches(list(table.batches([], list(names))))
+    found: dict[str, Array] = {}
+    for name in names:
+        column = whole.column(name).combine_chunks()
+        if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+            values = column.cast(pa.float64(), safe=False)
+            if not pc.all(pc.equal(pc.floor(values), values), min_count=0).as_py():
+                continue
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        codes = np.asarray(codes, dtype=np.float64)
+        missing = np.isnan(codes)
+        codes[missing] = len(codes) + np.arange(int(missing.sum()))
+        places = np.arange(len(rows.X)) if rows.numbers is None else rows.numbers
+        found[name] = codes[places]
+    return found

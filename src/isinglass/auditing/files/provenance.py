@@ -1,0 +1,280 @@
+"""What a release tells about the table it was made from: columns, order, public parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing.files.align import Loaded
+from isinglass.errors import AuditError, ReleaseError, TableError
+from isinglass.perturb.base import Perturbation
+from isinglass.perturb.condensation import Condensation
+from isinglass.perturb.limits import refuse_misstated
+from isinglass.perturb.load import methods
+from isinglass.perturb.public_matrix import PublicMatrix
+from isinglass.perturb.scaled import ScaledPerturbation
+from isinglass.release import Facts, NotOurReleaseError, read_facts
+from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.prepare import Source
+from isinglass.table.read import Table
+
+Array = NDArray[Any]
+
+#: Rows that a key is tried on at once.
+_BLOCK = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What the owner's key knows beyond the perturbation: columns, categories, row order."""
+
+    columns: tuple[str, ...] | None = None
+    one_hot: tuple[str, ...] = ()
+    categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
+    shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
+
+
+def facts_of(release: str | Path) -> Facts | None:
+    """A release's own facts; None where it is not one of ours.
+
+    One that says it is ours, and says what cannot be, is refused.
+    """
+    try:
+        facts = read_facts(release)
+    except NotOurReleaseError:  # somebody else made it
+        return None
+    kind = methods().get(facts.method)
+    try:
+        if kind is not None:
+            refuse_misstated(kind, facts.parameters)
+        _refuse_other_components(facts)
+    except ValueError as error:
+        raise ReleaseError(f"{release} says things about itself that cannot be: {error}") from None
+    return facts
+
+
+def _refuse_other_components(facts: Facts) -> None:
+    """A release has as many columns as it says that records were turned into."""
+    stated = facts.parameters.get("n_components")
+    matrix = facts.parameters.get("public_matrix")
+    if isinstance(matrix, dict):
+        stated = PublicMatrix.from_json(matrix).n_components
+    if stated is not None and stated != len(facts.columns):
+        raise ValueError(f"n_components must be its {len(facts.columns)} columns, got {stated}")
+
+
+def table_columns(
+    table: Table,
+    facts: Facts | None,
+    key: KeyFacts | None,
+    out: Sequence[str],
+    one_hot: Sequence[str],
+    beside: Sequence[str],
+) -> tuple[Columns, list[str]]:
+    """The table's columns that are behind the release: as the key or the release says, else all."""
+    names = table.schema.names
+    kept = () if facts is None else facts.kept
+    if unknown := [n for n in dict.fromkeys([*out, *one_hot]) if n not in names]:
+        raise TableError(
+            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
+        )
+    named = None if facts is None else _named(facts)
+    numeric: list[str]
+    if key is not None and key.columns is not None:
+        numeric, encoded = list(key.columns), list(key.one_hot)
+    elif named is not None:
+        if facts is not None and not _keeps_columns(facts):
+            _refuse_fewer(table, named, {*out, *kept, *one_hot})
+        numeric = [n for n in named if n in names and n not in one_hot]
+        encoded = list(dict.fromkeys(n.rpartition("#")[0] or n for n in named if n not in names))
+    else:
+        apart = {*out, *kept, *one_hot}
+        rest = [n for n in names if n not in apart]
+        numeric = [n for n in rest if is_numeric(table.schema.field(n).type)]
+        encoded = list(one_hot)
+        text = [n for n in rest if n not in numeric]
+        if not numeric and not encoded:
+            raise TableError(f"{table.name} has no numeric column left that could be released")
+        _refuse_perturbed(beside, [*numeric, *encoded])
+        columns = Columns(tuple(numeric), tuple(encoded), tuple(beside))
+        note = f"Columns of the table that are not numbers were left out: {listed(text)}."
+        return columns, [note] if text else []
+    if absent := [n for n in [*numeric, *encoded] if n not in names]:
+        raise AuditError(
+            f"{table.name} lacks columns the release was made from: {listed(absent)}; it is "
+            "another table"
+        )
+    if text := [n for n in numeric if not is_numeric(table.schema.field(n).type)]:
+        raise AuditError(
+            f"{table.name} holds no numbers in columns the release was made from: {listed(text)}; "
+            "it is another table"
+        )
+    _refuse_perturbed(beside, [*numeric, *encoded])
+    return Columns(tuple(numeric), tuple(encoded), tuple(beside)), []
+
+
+def _keeps_columns(facts: Facts) -> bool:
+    kind = methods().get(facts.method)
+    return kind is not None and kind.keeps_columns
+
+
+def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
+    """What a file says of itself must not narrow what is looked for in it."""
+    encoded = {n.rpartition("#")[0] or n for n in named}
+    schema = table.schema
+    left = [
+        n for n in schema.names
+        if n not in apart and n not in encoded and n not in named
+        and is_numeric(schema.field(n).type)
+    ]  # fmt: skip
+    if left:
+        raise AuditError(
+            f"{table.name} has columns that the release does not say it was made from: "
+            f"{listed(left)}; name those that were not released with --drop"
+        )
+
+
+def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
+    """Whoever names a column to match rows by, or as a label, takes it for one of the others."""
+    if both := [n for n in beside if n in perturbed]:
+        raise AuditError(
+            f"column {listed(both)} was perturbed in the release, so it can neither tell rows "
+            "apart (--id) nor be a label (--label)"
+        )
+
+
+def _named(facts: Facts) -> list[str] | None:
+    """The table's columns by name, where a release tells them."""
+    kind = methods().get(facts.method)
+    if kind is not None and kind.keeps_columns:
+        return list(facts.columns)
+    return None if facts.bounds is None else list(facts.bounds)
+
+
+def refuse_other_width(
+    source: Source, release: Table, facts: Facts | None, perturbation: Perturbation | None
+) -> None:
+    """A column too many would be looked for in vain, and one too few would not be looked for."""
+    width = getattr(perturbation, "n_features_in_", None)
+    if facts is not None and width is None:
+        width = _width(facts)
+    if width is not None and width != source.n_columns:
+        raise AuditError(
+            f"{release.name} was made from {width:,} columns, and {source.table.name} has "
+            f"{source.n_columns:,} that could be them; name the others with --drop (and encoded "
+            "ones with --one-hot), as the release was made"
+        )
+
+
+#: How well a key makes a release again: to the last bit, up to rounding, or not at all.
+EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
+
+
+def made_with(
+    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
+) -> str:
+    """How well this key makes the release; `sure`: not at all is an error.
+
+    A key of another release, or another table, would make an audit of something else. What is
+    made up to rounding only may hold anything in the last digits of its numbers.
+    """
+    if perturbation.draws_noise and perturbation.keeps_rows and not complete:
+        return NOT  # the noise goes by row number, and some rows are gone
+    try:
+        same = _turns_into(perturbation, mine.X, theirs.X)
+    except ValueError:  # values outside the key's bounds
+        same = NOT
+    if sure and same == NOT:
+        raise AuditError(
+            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
+            "release, or the table has changed, or other rows were left out"
+        )
+    return same
+
+
+def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
+    """How well a key turns the table into the release, row for row."""
+    if isinstance(perturbation, Condensation):
+        # Rows are drawn from groups, and their means are the table's.
+        again = perturbation.emit_again(released.dtype)
+        near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
+        return _alike(again, released) if near.all() else NOT
+    if len(table) != len(released):
+        return NOT
+    worst = EXACTLY
+    for start in range(0, len(table), _BLOCK):
+        again = perturbation.transform_rows(table[start : start + _BLOCK], start)
+        alike = _alike(again, released[start : start + _BLOCK])
+        if alike == NOT:
+            return NOT
+        worst = alike if alike == NEARLY else worst
+    return worst
+
+
+def _alike(again: Array, released: Array) -> str:
+    """How alike two releases are: to the last bit, or up to the digits that a file may keep."""
+    if again.shape != released.shape:
+        return NOT
+    if np.array_equal(again.astype(released.dtype), released):
+        return EXACTLY
+    room = 1e-4 * max(float(np.abs(again).max(initial=0.0)), 1e-30)
+    return NEARLY if np.allclose(again, released, rtol=1e-4, atol=room) else NOT
+
+
+def _width(facts: Facts) -> Any:
+    """From how many columns a release was made; None where it does not say."""
+    matrix = facts.parameters.get("public_matrix")
+    if isinstance(matrix, dict):
+        return matrix.get("n_features")
+    if facts.method != "projection" and facts.parameters.get("n_components") is None:
+        return len(facts.columns)
+    return None
+
+
+def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
+    """Whether a release may have been made from just these columns, as far as it says."""
+    named, width = _named(facts), _width(facts)
+    return (named is None or named == list(names)) and width in (None, len(names))
+
+
+def keeps_rows(facts: Facts) -> bool:
+    """Whether a row of the release belongs to one of the table."""
+    kind = methods().get(facts.method)
+    return kind is None or kind.keeps_rows
+
+
+def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
+    """All that a release says in public about how it was made."""
+    if facts is None:
+        return None
+    low = high = matrix = None
+    if facts.bounds is not None and all(name in facts.bounds for name in names):
+        low, high = np.array([facts.bounds[name] for name in names], dtype=np.float64).T
+    stated = facts.parameters.get("public_matrix")
+    if isinstance(stated, dict):
+        try:
+            matrix = PublicMatrix.from_json(stated).matrix
+        except ValueError as error:
+            raise AuditError(f"the release's public matrix cannot be used: {error}") from None
+    return PublicParameters(facts.method, dict(facts.parameters), low, high, matrix)
+
+
+def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
+    """The perturbation without its key, from public facts; None where they do not suffice."""
+    kind = methods().get(facts.method)
+    if kind is None:
+        return None
+    try:
+        made = kind.from_parameters(dict(facts.parameters))
+    except (TypeError, ValueError, LookupError):
+        return None
+    if isinstance(made, ScaledPerturbation) and facts.bounds is not None:
+        low, high = zip(*(facts.bounds[name] for name in names), strict=True)
+        made.bounds = (list(low), list(high))
+    return made

@@ -1,0 +1,1 @@
+"""Audits of models: can somebody tell which records a model was trained on?"""

@@ -1,0 +1,1 @@
+"""Reports: findings as pages, figures and sentences."""

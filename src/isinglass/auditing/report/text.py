@@ -1,0 +1,346 @@
+"""The sentences of a report: findings said to a person who has not read the papers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing.findings import (
+    MUCH,
+    NOT_MEASURED,
+    PARTLY,
+    RECOVERED,
+    RESISTED,
+    SOME,
+    AttackResult,
+    ColumnResult,
+    Detection,
+    Findings,
+    Linkage,
+)
+from isinglass.auditing.scoring import over_baseline
+from isinglass.printable import printable
+
+#: What each attacker does, in a few words.
+STORIES = {
+    "naive": "reads the release as if it were the table",
+    "known_input": "fits the way back on records recognised in the release",
+    "sample": "turns the release until it looks like a sample of similar records",
+    "ica": "unmixes the release into independent columns",
+    "map": "computes the likeliest record from what is public about the method",
+    "spectral": "filters the noise out by what columns have in common",
+    "posterior": "averages over all records that noise of this law may have turned into the row",
+    "linkage": "takes the record of a public table that fits best",
+    "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
+    "decoding": "tries all combinations of values under a map that known pairs teach",
+    "distance": "finds known records by the distances between them, then fits the way back",
+    "collusion": "is the server together with some participants",
+    "row_order": "smooths along rows, interpolates between known ones, or sorts the table alike",
+    "kept_columns": "predicts values from columns that left unchanged, or from other releases",
+    "matched_columns": "matches columns and rows of a file that nobody explained",
+    "codes": "opens codes by how often they occur and in which company",
+    "row_factor": "takes off one number that changed all values of a row",
+    "pattern_linkage": "names the record behind a row by what the release left of it",
+    "rowless_linkage": "names records without knowing any row, by what every mixture keeps",
+    "stolen_key": "inverts the release with the owner's key",
+}
+NO_BETTER = "no better than its baseline"
+NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
+LEFT_OUT = "(left out of the public edition)"
+NOT_ENOUGH = (
+    "Not enough was measured to say what an insider would recover: attacks that need to know which "
+    "released row is whose record were not run, and the others got nothing; give the key."
+)
+NONE_FINISHED = "No attack could be finished, so nothing is said about what could be got back."
+
+# "row 17", "rows 3, 5": a record's number; "2,000 rows" is not.
+_ROW_NUMBER = re.compile(r"(?i)\b(?:rows?|records?)\s+(?:numbers?\s+|no\.\s*)?#?\d")
+
+
+def finite(value: Any) -> bool:
+    """Whether a number is there to be shown."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def share(value: float | None) -> str:
+    """A share of one as a percentage; never rounded to all or nothing unless it is."""
+    if value is None or not finite(value):
+        return "–"
+    percent = round(100 * value, 9)
+    if 0 < percent < 1 or 99 < percent < 100:
+        percent = min(max(round(percent, 1), 0.1), 99.9)
+        return f"{percent:.1f} %"
+    return f"{percent + 0.0:.0f} %"
+
+
+def number(value: float | None) -> str:
+    """A count or a measurement, short enough for a table."""
+    if value is None or not finite(value):
+        return "–"
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Both ends, rounded outwards so that whatever was between them still is; or a dash."""
+    if low is None or high is None or not (finite(low) and finite(high)):
+        return "–"
+    return f"{_rounded(low, math.floor)} to {_rounded(high, math.ceil)}"
+
+
+def _rounded(value: float, outwards: Callable[[float], int]) -> str:
+    percent = round(100 * value, 9)  # as it stands, 100 * 0.07 is a little more than 7
+    if 0 < percent < 1 or 99 < percent < 100:
+        tenths = outwards(round(10 * percent, 9))
+        return f"{tenths / 10:.1f} %" if 0 < tenths < 1000 else f"{tenths // 10} %"
+    return f"{outwards(percent)} %"
+
+
+def listed(items: str) -> str:
+    """“a, b, c” as “a, b and c”."""
+    *others, last = items.split(", ")
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def name_of(attack: str) -> str:
+    """An attack's name as words."""
+    return {"ica": "ICA", "map": "MAP"}.get(attack, attack.replace("_", " "))
+
+
+def column_name(name: str, limit: int = 60) -> str:
+    """A column's name on one line, cut where a file has put a novel there."""
+    name = printable(name[: limit + 1])  # a name of many megabytes is not worth reading whole
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def briefly(findings: Findings) -> Findings:
+    """The same, with the public parameters that every attacker knows left to the assumptions."""
+    common = PublicParameters(findings.method).describe()
+    said = any("public parameters" in assumption for assumption in findings.assumptions)
+    if not said or not all(a.knowledge.startswith(common) for a in findings.attacks):
+        return findings
+    attacks = (
+        replace(a, knowledge=a.knowledge.removeprefix(common).removeprefix(", ") or "nothing more")
+        for a in findings.attacks
+    )
+    return replace(findings, attacks=tuple(attacks))
+
+
+def names_a_row(text: str) -> bool:
+    """Whether a sentence gives the number of a single record."""
+    return _ROW_NUMBER.search(text) is not None
+
+
+def found(findings: Findings) -> int:
+    """How many of the strongest anomalies are found again; ask only where it was measured."""
+    rate = findings.detection.rate
+    if rate is None:
+        raise ValueError("detection was not measured, so there is no count of what was found")
+    return round(rate * findings.detection.n_outliers)
+
+
+def found_again(d: Detection) -> str:
+    """The share of the strongest anomalies that are found again, or that nobody measured it."""
+    return share(d.rate) if finite(d.rate) else NOT_MEASURED
+
+
+def detection_sentence(findings: Findings) -> str:
+    """The first sentence of the verdict: are the anomalies still found?"""
+    d = findings.detection
+    if d.rate is None:
+        return (
+            "Whether the strongest anomalies are still found was not measured, because the rows "
+            "of the release do not correspond to those of the table."
+        )
+    if not finite(d.rate) or not d.n_outliers:
+        return "Whether anomalies are still found in the release was not measured."
+    n = found(findings)
+    subject = (
+        f"{n:,} of the {d.n_outliers:,} strongest anomalies are still found"
+        if d.n_outliers > 1
+        else f"The strongest anomaly is {'still' if n else 'not'} found"
+    )
+    return f"{subject} in the release, where a blind choice would find {share(d.chance)} of them."
+
+
+def attack_sentence(findings: Findings) -> str:
+    """The second sentence: what did the strongest attacker get, and what was he given?"""
+    attack = findings.strongest()
+    opening = {
+        RECOVERED: "The table was recovered",
+        PARTLY: "The table was partly recovered",
+        RESISTED: "The release resisted the attacks listed",
+    }.get(findings.verdict)
+    if attack is not None and findings.verdict == NOT_MEASURED:
+        return NOT_ENOUGH
+    if opening is None or (attack is None and findings.verdict == RESISTED):
+        return NONE_FINISHED
+    enough = {RECOVERED: MUCH, PARTLY: SOME}.get(findings.verdict, 0.0)
+    if attack is not None and not attack.gain < enough:
+        return f"{opening}: the strongest {_who(attack)}, {_got(attack)}{_worst(attack)}."
+    return f"{opening}: {_part(findings)}."
+
+
+def decisive_sentence(findings: Findings) -> str:
+    """Which assumption decided the verdict: the weakest attacker who already gets that far."""
+    named = [a for a in findings.attackers if a.name != "key_holder"]
+    worst = next((a for a in reversed(named) if a.name == "insider"), None)
+    if worst is None or worst.verdict not in (RECOVERED, PARTLY):
+        return ""
+    first = next(a for a in named if a.verdict == worst.verdict)
+    people = {
+        "outsider": "anybody who has the file",
+        "acquainted": "somebody who has a sample of similar records or recognizes a few of these",
+        "insider": "somebody who has the original records from elsewhere or recognizes many",
+    }
+    others = [a for a in named if a.verdict != worst.verdict]
+    weaker = f" For {people[others[-1].name]} it is: {others[-1].verdict}." if others else ""
+    return f"What decided: it takes {people[first.name]}.{weaker}"
+
+
+def limited_sentence(findings: Findings) -> str:
+    """What was assumed for this audit alone, beside the verdict it made possible."""
+    most = findings.settings.get("most_pairs")
+    if not isinstance(most, int):
+        return ""
+    if most == 0:
+        return (
+            "This verdict assumes that nobody recognizes a single record in the release; no "
+            "attack with recognized records was run."
+        )
+    return f"This verdict assumes that nobody recognizes more than {most:,} records in the release."
+
+
+def _who(attack: AttackResult) -> str:
+    known = listed(attack.knowledge or "nothing but the release")
+    return f"attacker ({name_of(attack.name)}), who was given {known}"
+
+
+def _part(findings: Findings) -> str:
+    """Where the table as a whole held: one column, the outliers, or rows that left unchanged."""
+    done = [a for a in order(findings.attacks) if not a.with_key]
+    worst = max(done, key=lambda a: a.worst_gain, default=None)
+    if findings.verdict == PARTLY and worst is not None and worst.worst_gain >= MUCH:
+        return (
+            f"column “{column_name(worst.worst_column)}” fell to an {_who(worst)}, by "
+            f"{share(worst.worst_gain)} of what a blind guess leaves"
+        )
+    few = [a for a in done if a.outliers is not None and a.outliers_baseline is not None]
+    keen = max(few, key=lambda a: a.outliers_gain, default=None)
+    if findings.verdict == PARTLY and keen is not None and keen.outliers_gain >= MUCH:
+        return (
+            f"of the outliers' values an {_who(keen)}, guessed {share(keen.outliers)} to within "
+            f"a tenth of their column's range, where a blind guess gets "
+            f"{share(keen.outliers_baseline)}"
+        )
+    if any("unchanged" in note for note in findings.notes):
+        return "records of it stand in the release unchanged, and nobody had to know anything"
+    return "a part of it fell, and the numbers below say which"
+
+
+def _readings(attack: AttackResult) -> dict[str, float]:
+    """Each reading of success as the share of what a blind guess leaves, as the verdict has it."""
+
+    def over(value: float, blind: float) -> float:
+        return float(over_baseline(value, blind)) if finite(value) and finite(blind) else 0.0
+
+    return {
+        "range": over(attack.success, attack.baseline),
+        "r2": over(attack.r2, attack.r2_baseline),
+        "near": over(attack.near, attack.near_baseline),
+    }
+
+
+def _telling(attack: AttackResult) -> str:
+    """The reading that shows most, by which the verdict goes."""
+    readings = _readings(attack)
+    return max(readings, key=lambda name: readings[name])
+
+
+def _got(attack: AttackResult) -> str:
+    """What an attack got, by the reading that shows most."""
+    best = _telling(attack)
+    if attack.gain > max(0.0, *_readings(attack).values()) + 0.05:
+        return f"named the record behind {share(attack.gain)} of the rows, beyond chance"
+    if best == "r2":
+        blind = share(attack.r2_baseline) if attack.r2_baseline > 0 else "none"
+        return (
+            f"explained {share(attack.r2)} of the variance of the values, where a blind guess "
+            f"explains {blind}"
+        )
+    if best == "near":
+        return (
+            f"guessed {share(attack.near)} of the values to within a tenth of their column's "
+            f"standard deviation, where a blind guess gets {share(attack.near_baseline)}"
+        )
+    text = f"guessed {share(attack.success)} of the values to within a tenth of their column's "
+    if attack.no_better_than_baseline:
+        return text + f"range, no better than a blind guess ({share(attack.baseline)})"
+    return text + f"range, where a blind guess gets {share(attack.baseline)}"
+
+
+def _worst(attack: AttackResult) -> str:
+    """A clause for a column that came off much worse than the table."""
+    column = next((c for c in attack.columns if c.name == attack.worst_column), None)
+    if column is None or not attack.worst_gain > attack.gain + 0.1:
+        return ""
+    return f"; of column “{column_name(column.name)}” {_of_column(attack, column)}"
+
+
+def _of_column(attack: AttackResult, column: ColumnResult) -> str:
+    """A column by the reading of the whole where that shows it; else it is said which."""
+    best = _telling(attack)
+    if best == "range" and column.success > attack.success:
+        return f"{share(column.success)} (blind: {share(column.baseline)})"
+    if best == "r2" and column.r2 > attack.r2:
+        return f"{share(column.r2)}"
+    return (
+        f"{share(attack.worst_gain)} of what a blind guess leaves, by the reading that shows most "
+        "of it"
+    )
+
+
+def remark(attack: AttackResult) -> str:
+    """What must be said beside an attack's numbers, or nothing."""
+    if not attack.no_better_than_baseline:
+        return ""
+    readings = _readings(attack)
+    if max(readings["r2"], readings["near"]) > 0.1:
+        return f"by this measure {NO_BETTER}, but by others: see all readings"
+    return NO_BETTER
+
+
+def order(attacks: tuple[AttackResult, ...]) -> list[AttackResult]:
+    """The strongest first, those with the key last; failed ones left out."""
+    done = [a for a in attacks if a.failed is None]
+    return sorted(done, key=lambda a: (a.with_key, -a.gain if finite(a.gain) else 0.0))
+
+
+def linkage_sentence(linkage: Linkage) -> str:
+    """What a public table gives away."""
+    expected = (
+        f" (over all draws of the noise {number(linkage.expected)})"
+        if linkage.expected is not None and finite(linkage.expected)
+        else ""
+    )
+    return (
+        f"A snoop with a public table of {linkage.n_public:,} records that holds the released ones "
+        f"picks the right record for {share(linkage.linked)} of them. On average "
+        f"{number(linkage.average)} public records fit a released one at least as well as the true "
+        f"one{expected}; for the worst 1 % it is {number(linkage.worst_1pct)}. A level of 1 means "
+        "that the true record fits best of all." + _quantiles(linkage)
+    )
+
+
+def _quantiles(linkage: Linkage) -> str:
+    further = [
+        f"{number(level)} for the worst {share(q)}"
+        for q, level in linkage.levels
+        if not math.isclose(q, 0.01)  # that one has been said
+    ]
+    return f" Further: {', '.join(further)}." if further else ""

@@ -1,0 +1,1 @@
+"""The search for a setting: candidates, evaluation, checkpoint, frontier and advice."""

@@ -1,0 +1,131 @@
+"""What a search over settings ends with: the ones nobody beats, and the one to use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isinglass.auditing.tuning.evaluation import AttackerGain
+from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.plain import for_json, plain
+from isinglass.table.write import whole_file
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting as measured: what is still found, and what the strongest attacker gets."""
+
+    method: str
+    setting: str
+    value: float | None
+    detection: float
+    detection_low: float
+    detection_high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    strongest: str  # the attack behind `gain`
+    rows: int
+    trials: int
+    round: int  # how far it came; settings of different rounds saw different numbers of rows
+    on_frontier: bool = False
+    recommended: bool = False
+    #: What each named attacker got; empty for settings that were left before the last round.
+    attackers: tuple[AttackerGain, ...] = ()
+    #: Area under the curve of the known anomalies, in the table and in the release.
+    auc_table: float | None = None
+    auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.method, self.value)
+
+    def dominates(self, other: Point) -> bool:
+        """At least as good in every respect, and better in one."""
+        mine, theirs = self._respects(), other._respects()
+        return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def _respects(self) -> tuple[float, float, float]:
+        """What more of is better."""
+        return self.detection, -self.gain, 0.0 if self.auc is None else self.auc
+
+    def gain_of(self, attacker: str) -> AttackerGain | None:
+        """What a named attacker got, where it was measured."""
+        return next((a for a in self.attackers if a.name == attacker), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The settings tried, best first, and the recommendation.
+
+    Measured on one table with the attacks of the audit: nothing is proved about another table,
+    or against an attacker who knows more than these were given.
+    """
+
+    points: tuple[Point, ...]
+    recommended: Point | None
+    sentence: str
+    min_detection: float
+    max_attack_gain: float
+    settings: dict[str, Any] = field(default_factory=dict)
+    attacker: str = "insider"  # whose gain counts
+    min_auc: float | None = None
+    table: str = "TABLE"  # the file that was searched, by its name
+    #: Words of the command line that say which of its columns leave, and how it is read.
+    options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # As of a report: what is shown is Python's own, whoever measured it.
+        for name in ("points", "recommended", "settings"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
+    @property
+    def code(self) -> str | None:
+        """The recommended setting as a line of code."""
+        return None if self.recommended is None else self.recommended.candidate.code()
+
+    def command(self, table: str | None = None) -> str | None:
+        """The recommended setting as a command, for the table as it was searched."""
+        if self.recommended is None:
+            return None
+        # Without the columns left out of the search, they would leave with the release.
+        return self.recommended.candidate.command(table or self.table, self.options)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as one document."""
+        best = self.recommended
+        return {
+            "points": [asdict(p) for p in self.points],
+            "recommended": None
+            if best is None
+            else {**asdict(best), "code": self.code, "command": self.command()},
+            "sentence": self.sentence,
+            "min_detection": self.min_detection,
+            "max_attack_gain": self.max_attack_gain,
+            "min_auc": self.min_auc,
+            "attacker": self.attacker,
+            "settings": self.settings,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the frontier as .html, .json or .png, by the name's ending."""
+        path = Path(path)
+        if path.suffix not in (".html", ".json", ".png"):
+            raise ValueError(f"path must end in .html, .json or .png, got {path.name}")
+        with whole_file(path, force=True) as temporary:
+            if path.suffix == ".json":
+                text = json.dumps(for_json(self.to_json()), indent=2, allow_nan=False)
+                temporary.write_text(text, encoding="utf-8")
+            elif path.suffix == ".html":
+                from isinglass.auditing.tuning.page import render
+
+                temporary.write_text(render(self), encoding="utf-8")
+            else:
+                from isinglass.auditing.tuning.figure import frontier
+                from isinglass.plots.chart import png
+
+                png(frontier([asdict(p) for p in self.points]), temporary)

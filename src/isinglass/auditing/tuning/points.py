@@ -1,0 +1,137 @@
+"""Measurements of one setting as a point of the frontier, the order of points, and the advice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
+from isinglass.auditing.report.text import share
+from isinglass.auditing.scoring import over_trials
+from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
+from isinglass.auditing.tuning.frontier import Point
+from isinglass.auditing.tuning.search_space import Candidate
+
+_WHOSE = {
+    OUTSIDER: "of an outsider",
+    ACQUAINTED: "of somebody acquainted",
+    INSIDER: "of an insider",
+}
+
+
+def point_of(candidate: Candidate, found: list[Measurement], n_rows: int, number: int) -> Point:
+    """One setting, from all its draws."""
+    rates = [m.detection for m in found]
+    low, high = over_trials([float(np.mean(rates)), *rates], found[0].n_outliers)
+    worst = max(found, key=lambda m: m.gain)
+    auc_table, auc, auc_low, auc_high = _areas(found)
+    return Point(
+        method=candidate.method,
+        setting=candidate.setting,
+        value=candidate.value,
+        detection=float(np.mean(rates)),
+        detection_low=low,
+        detection_high=high,
+        # A setting is as good as its worst draw: the owner gets one, and does not know which.
+        gain=worst.gain,
+        gain_low=min(m.gain_low for m in found),
+        gain_high=max(m.gain_high for m in found),
+        strongest=worst.strongest,
+        rows=n_rows,
+        trials=len(found),
+        round=number,
+        attackers=_attackers(found),
+        auc_table=auc_table,
+        auc=auc,
+        auc_low=auc_low,
+        auc_high=auc_high,
+    )
+
+
+def _attackers(found: list[Measurement]) -> tuple[AttackerGain, ...]:
+    """What each named attacker got under the worst key."""
+    gains = []
+    for name in NAMED:
+        of = [a for m in found for a in m.attackers if a.name == name]
+        if of:
+            worst = max(of, key=lambda a: a.gain)
+            low, high = min(a.gain_low for a in of), max(a.gain_high for a in of)
+            gains.append(AttackerGain(name, worst.gain, low, high, worst.strongest))
+    return tuple(gains)
+
+
+def _areas(
+    found: list[Measurement],
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """Areas under the curve of table and release, means over the draws, and the latter's limits.
+
+    The interval covers the few known anomalies (Hanley and McNeil, Radiology 1982) and the draws.
+    """
+    both = [
+        (m.auc_table, m.auc_release)
+        for m in found
+        if m.auc_table is not None and m.auc_release is not None
+    ]
+    if not both:
+        return None, None, None, None
+    table, release = (float(np.mean(areas)) for areas in zip(*both, strict=True))
+    known = max(1, found[0].n_labeled)
+    half = 1.96 * _area_error(release, known, max(1, found[0].n_scored - known))
+    low = min(release - half, *(r for _, r in both))
+    high = max(release + half, *(r for _, r in both))
+    return table, release, max(0.0, low), min(1.0, high)
+
+
+def _area_error(area: float, known: int, others: int) -> float:
+    first, second = area / (2 - area), 2 * area**2 / (1 + area)
+    variance = area * (1 - area)
+    variance += (known - 1) * (first - area**2) + (others - 1) * (second - area**2)
+    return math.sqrt(max(0.0, variance) / (known * others))
+
+
+def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Point]:
+    """By the number of settings that are better in every respect, then by what is wanted."""
+    beaten = {id(p): sum(q.dominates(p) for q in points) for p in points}
+    return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
+
+
+def sentence(
+    best: Point,
+    meets: bool,
+    *,
+    min_detection: float,
+    max_gain: float,
+    min_auc: float | None,
+    attacker: str,
+) -> str:
+    """The advice."""
+    name = f"{best.method} {best.setting}".strip()
+    got = (
+        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
+        f"attack {_WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
+        "guess leaves"
+    )
+    if best.auc is not None and best.auc_table is not None:
+        got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
+    if meets:
+        return f"Use {name}: {got}."
+    wish = "" if min_auc is None else f", has an area of {min_auc:.2f} under the curve"
+    return (
+        f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
+        f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
+    )
+
+
+def gains(point: Point) -> tuple[str, ...]:
+    """What the outsider, the acquainted and the insider got; a dash where it was not measured."""
+    got = {a.name: share(a.gain) for a in point.attackers}
+    return tuple(got.get(name, "–") for name in NAMED)
+
+
+def areas(point: Point) -> str:
+    """Areas under the curve of the known anomalies, in the table and in the release."""
+    if point.auc is None or point.auc_table is None:
+        return "–"
+    return f"{point.auc_table:.2f} → {point.auc:.2f}"

@@ -1,0 +1,1 @@
+"""The ledger: transactions, entries, budget, contract, and the databases that hold them."""

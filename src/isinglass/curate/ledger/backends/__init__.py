@@ -1,0 +1,1 @@
+"""Databases that hold a ledger: the base class, SQLite and PostgreSQL."""

@@ -1,0 +1,210 @@
+"""What a ledger needs of a database: one lock, rows added at the end, a few look-ups."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from isinglass.curate.ledger.entries import Entry
+from isinglass.errors import LedgerError
+from isinglass.table.write import sync
+
+PATIENCE = 60.0  # seconds to wait for the lock
+PIECE = 10_000  # entries that are read at a time
+
+COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
+_NEWER = f"SELECT {COLUMNS} FROM entries WHERE seq >= ? ORDER BY seq LIMIT {PIECE}"
+_ONE = f"SELECT {COLUMNS} FROM entries WHERE seq = ?"
+_LAST = f"SELECT {COLUMNS} FROM entries ORDER BY seq DESC LIMIT 1"
+_BY_KEY = f'SELECT {COLUMNS} FROM entries WHERE "user" = ? AND "key" = ? ORDER BY seq'
+# The newest answer to each query: drawing afresh leaves several. Perhaps of one user's alone.
+BY_QUERY = (
+    f"SELECT {COLUMNS} FROM entries WHERE seq IN (SELECT max(seq) FROM entries "
+    "WHERE query {among} AND version = ?{whose} AND anomalous IS NOT NULL GROUP BY query)"
+)
+NEWEST = (
+    f"SELECT {COLUMNS} FROM entries WHERE query = ? AND version = ?{{whose}} "
+    "AND anomalous IS NOT NULL ORDER BY seq DESC LIMIT 1"
+)
+_WHOSE = ' AND "user" = ?'
+ADD = f"INSERT INTO entries ({COLUMNS}) VALUES ({', '.join('?' * len(Entry._fields))})"
+_CHANGES = f"SELECT {COLUMNS} FROM entries WHERE kind IN ('amend', 'version') ORDER BY seq"
+_TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
+
+
+class Told:
+    """Turns the errors of a database or a file into sentences without its own words.
+
+    A database's words may quote a row, and a row holds an end user's record.
+    """
+
+    def __init__(self, name: str, why: Callable[[BaseException], str | None]) -> None:
+        self._name, self._why = name, why
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if error is not None and (why := self._why(error)) is not None:
+            raise LedgerError(f"{self._name} cannot be used: {why}") from None
+
+
+def identity(file: str | int) -> tuple[int, int]:
+    """Which file a name or a descriptor stands for: another one may be put in its place."""
+    found = os.stat(file)
+    return found.st_dev, found.st_ino
+
+
+class Database(ABC):
+    """Where entries are kept."""
+
+    #: where, fit to print: never a password
+    name: str
+    #: whether it was made by this very object
+    made: bool = False
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """One transaction under the ledger's one lock, kept if the block ends well."""
+        try:
+            self.begin()
+            yield
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+        finally:
+            self.rollback()  # should an interrupt have come before the one above
+
+    @abstractmethod
+    def begin(self) -> None: ...
+    @abstractmethod
+    def commit(self) -> None: ...
+    @abstractmethod
+    def rollback(self) -> None:
+        """Undo a transaction, if there is one, and let go of the lock."""
+
+    @abstractmethod
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]: ...
+    @abstractmethod
+    def add(self, entries: Sequence[Entry]) -> None: ...
+    @abstractmethod
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
+        """The newest answers to queries, of all users or of one."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+    @abstractmethod
+    def discard(self) -> None:
+        """Take away again what was made here, so long as nobody has written to it."""
+
+    def since(self, seq: int) -> list[Entry]:
+        """The entry `seq` and those after it, at most `PIECE` of them."""
+        return [Entry._make(row) for row in self._rows(_NEWER, (seq,))]
+
+    def entry(self, seq: int) -> Entry | None:
+        """The entry of this number."""
+        rows = self._rows(_ONE, (seq,))
+        return Entry._make(rows[0]) if rows else None
+
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        rows = self._rows(_LAST)
+        return Entry._make(rows[0]) if rows else None
+
+    def by_key(self, user: str, key: str) -> list[Entry]:
+        """What was asked under a user's key."""
+        return [Entry._make(row) for row in self._rows(_BY_KEY, (user, key))]
+
+    def changes(self) -> list[Entry]:
+        """The entries that changed the terms or the table."""
+        return [Entry._make(row) for row in self._rows(_CHANGES)]
+
+    def totals(self) -> list[tuple[str, int, int]]:
+        """Kinds of entries, how many, and what they cost."""
+        return [(kind, count, int(micro)) for kind, count, micro in self._rows(_TOTALS)]
+
+    @abstractmethod
+    def copy(self, path: Path) -> None:
+        """Write all entries, as they are now, to a new SQLite file, which is not there yet."""
+
+
+class Nothing(Database):
+    """Where a ledger can be made, and is not yet: it has no entries and takes none."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def begin(self) -> None:
+        pass
+
+    def commit(self) -> None:
+        pass
+
+    def rollback(self) -> None:
+        pass
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        return []
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        raise LedgerError(f"there is no ledger at {self.name}")
+
+    def by_query(
+        self, digests: Sequence[bytes], version: int, user: str | None = None
+    ) -> list[Entry]:
+        return []
+
+    def copy(self, path: Path) -> None:
+        raise LedgerError(f"there is no ledger at {self.name}")
+
+    def close(self) -> None:
+        pass
+
+    def discard(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def aside(path: Path) -> Iterator[Path]:
+    """A new file that becomes `path` only when it is whole, and never in the place of another."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        if path.exists():
+            raise FileExistsError
+        yield new
+        sync(new)
+        os.link(new, path)
+        sync(path.parent)
+    except FileExistsError:
+        raise LedgerError(f"{path} is already there; name another file") from None
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def whose(user: str | None) -> tuple[str, tuple[str, ...]]:
+    """A condition, and its value, that leaves one user's entries; nothing for all users'."""
+    return ("", ()) if user is None else (_WHOSE, (user,))
+
+
+def schema(name: str) -> list[str]:
+    """The statements of one of the two files, each ending a paragraph."""
+    text = (
+        resources.files("isinglass.curate.ledger.backends")
+        .joinpath(name)
+        .read_text(encoding="utf-8")
+    )
+    return text.split("\n\n")

@@ -1,0 +1,396 @@
+"""The ledger: an answer is checked, paid for, drawn and written down before it leaves."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from isinglass.curate.epsilon import text
+from isinglass.curate.ledger.backends.sqlite import connect
+from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, Price, printable
+from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
+from isinglass.curate.ledger.entries import Entry, keyed, unsealed
+from isinglass.curate.ledger.head import Head
+from isinglass.curate.ledger.state import Books, metric_facts, warm
+from isinglass.curate.ledger.summary import summarized
+from isinglass.curate.ledger.transaction import Keeper
+from isinglass.curate.ledger.verify import Verified, largest_sum, verified
+from isinglass.curate.query import Query
+from isinglass.detect.metric import Metric
+from isinglass.errors import CuratorError, LedgerError
+
+
+class Ledger:
+    """Every answer ever given about one population, what it cost, and the terms of asking.
+
+    `where` is a file (SQLite) or a `postgresql://` address; nothing is made there before the
+    first signature. Entries are only ever added, each
+    sealed with the one before it under a secret that is kept elsewhere, as is a note of the
+    newest: in the folder `ledgers` of `ISINGLASS_HOME`, or in the files `secret` and `note`.
+    A ledger that does not hold every noted entry is refused, and so is one that nothing is noted
+    of, unless `check` is False: then it can be verified and shown, which says more.
+
+    Several processes may use one ledger at once, and threads and curators may share a `Ledger`;
+    a process that was forked opens its own.
+    """
+
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        secret: Path | None = None,
+        note: Path | None = None,
+        create: bool = True,
+        check: bool = True,
+    ) -> None:
+        self._keeper = Keeper(where, secret=secret, note=note, create=create)
+        self._agreement: Agreement | None = None
+        #: whether this object's first signature wrote the contract
+        self.created = False
+        if check:
+            try:
+                self._keeper.refuse_old()
+            except BaseException:
+                self._keeper.close()
+                raise
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._keeper.db.name!r})"
+
+    def sign(
+        self, contract: Contract, metric: Metric, table: bytes, *, new_version: str | None = None
+    ) -> Agreement:
+        """Agree to the ledger's contract, or write it if this is the first use.
+
+        `table` is the plain SHA-256 of the table; only its HMAC under the secret is kept. Another
+        table than the last needs `new_version`, the reason: spends stay, stored answers do not.
+        Whoever shares a `Ledger` hands the agreement back when asking; otherwise the last counts.
+        """
+        asked = Contract.from_json(json.loads(json.dumps(contract.to_json())))
+        distance = metric_facts(metric)
+        warm(metric)
+        with self._keeper.writing(make=True) as books:
+            first = books is None
+            if books is None:
+                contract.refuse_unsound()
+                books = self._keeper.begin()
+                facts = {"ledger": books.ledger, "contract": asked.to_json(), "distance": distance}
+                row = _terms("contract", 1, facts | {"table": self._named(table)})
+                self._keeper.add([row])
+            else:
+                _agreed(books).refuse(asked)
+                if distance != books.distance:
+                    raise LedgerError("the ledger's contract fixes another distance")
+                if self._named(table) != books.table:
+                    if new_version is None:
+                        raise LedgerError(
+                            "the table is not the one this ledger answered about last; if records "
+                            "were added or removed, declare a new version and say why: what was "
+                            "spent stays spent"
+                        )
+                    reason = printable("new_version", new_version)
+                    facts = {"reason": reason, "table": self._named(table)}
+                    self._keeper.add([_terms("version", books.version + 1, facts)])
+        self._agreement = Agreement(first, self._named(table))
+        self.created = self.created or first
+        return self._agreement
+
+    @classmethod
+    def begun(cls, where: str | Path) -> bool:
+        """Whether a ledger with a contract is there; makes nothing."""
+        database = connect(where)
+        try:
+            return database.last() is not None
+        finally:
+            database.close()
+
+    @property
+    def signed(self) -> bool:
+        """Whether the ledger has a contract."""
+        with self._keeper.alone():
+            return self._keeper.books() is not None
+
+    @property
+    def contract(self) -> Contract:
+        """The terms, as last amended."""
+        with self._keeper.alone():
+            return _agreed(self._keeper.books())
+
+    @property
+    def known_contract(self) -> Contract | None:
+        """The terms as last read, without looking again: what the last answer was given under."""
+        books = self._keeper.known
+        return None if books is None else books.contract
+
+    @property
+    def version(self) -> int:
+        """How many versions of the table this ledger has seen; 0 before its first use."""
+        with self._keeper.alone():
+            books = self._keeper.books()
+            return 0 if books is None else books.version
+
+    def amend(
+        self,
+        *,
+        reason: str,
+        cap: int | None = None,
+        records_per_person: int | None = None,
+        also_released: bool | None = None,
+    ) -> None:
+        """Make the terms weaker from now on, which is the only way they ever change.
+
+        More may be spent at a place (`cap`, in millionths of epsilon), a person has more records
+        in the table, or the table left as a release too. The entry keeps the `reason`.
+        """
+        given = {"cap": cap, "records_per_person": records_per_person,
+                 "also_released": also_released}  # fmt: skip
+        terms = {name: value for name, value in given.items() if value is not None}
+        facts = {"terms": terms, "reason": printable("reason", reason)}
+        with self._keeper.writing() as books:
+            _agreed(books).amended(**given)  # type: ignore[arg-type]
+            self._keeper.add([_terms("amend", books.version, facts)] if books else [])
+
+    def admit(self, user: str, *, reason: str, share: int | None = None) -> None:
+        """Give an end user a share of the budget, at every place and for ever, or a larger one.
+
+        `share` is in millionths of epsilon; None: the contract's budget for a user. It is set
+        apart from what the curator may spend, so it is refused where the curator has spent
+        so much at some place that the two would not fit under the cap together. From then on the
+        user is held to the share by their own spends, and told of nothing else.
+        """
+        printable("user", user)
+        with self._keeper.writing() as books:
+            terms = _agreed(books)
+            amount = terms.user_cap if share is None else share
+            if amount is None:
+                raise ValueError("share must be given where the contract has no budget for a user")
+            after = terms.amended(shares={user: amount})
+            spent = largest_sum(self._keeper.db, self._keeper.secret)
+            if spent > after.curators:
+                raise LedgerError(
+                    f"a share of {text(amount)} does not fit: at some place {text(spent)} is spent "
+                    f"of the curator's part, which would be {text(after.curators)}; a smaller "
+                    "share, or a larger budget, may"
+                )
+            changed = {"shares": {user: amount}}
+            facts = {"terms": changed, "reason": printable("reason", reason)}
+            self._keeper.add([_terms("amend", books.version, facts)] if books else [])
+
+    def answer(
+        self,
+        queries: Sequence[Query],
+        draw: Draw,
+        *,
+        user: str = "curator",
+        key: str | None = None,
+        fresh: bool = False,
+        agreement: Agreement | None = None,
+    ) -> list[Answered]:
+        """Answer queries in one transaction: all of them, or none and nothing is spent.
+
+        In this order, under the ledger's one lock: spends that others added are read in; a `key`
+        that this user has used returns what it returned then; stored answers are looked up,
+        unless `fresh`; the rest is priced, and refused if it does not fit; `draw` is called once
+        with the queries that are to be drawn; entries are written and committed. If `draw` fails,
+        they are committed without an answer: the attempt may have told something.
+
+        What a `user` other than the curator gets back, and what they are refused, follows from
+        the terms and from that user's own queries: their share (`admit`), spends and stored
+        answers. The curator has the rest of the budget, and everybody's stored answers.
+        """
+        batch = Batch(queries, user, key=key, fresh=fresh)
+        with self._keeper.writing() as found:
+            books = self._signed(found, queries, agreement, user)
+            earlier = self._earlier(batch)
+            batch.price(self._stored(batch, books) if earlier is None else earlier, books.budget)
+            failed = batch.draw(draw)
+            if earlier is None and (rows := batch.rows()):
+                self._keeper.add(rows)
+        if failed is not None:
+            if not isinstance(failed, Exception):  # an interrupt goes its way, paid for
+                raise failed
+            raise CuratorError(
+                "the answer could not be computed; what it costs is spent, because the attempt may "
+                "have told something"
+            ) from None
+        return batch.answers()
+
+    def price(
+        self,
+        queries: Sequence[Query],
+        *,
+        user: str = "curator",
+        fresh: bool = False,
+        agreement: Agreement | None = None,
+    ) -> list[Price]:
+        """What `answer` would charge now; asks nothing and writes nothing."""
+        batch = Batch(queries, user, fresh=fresh)
+        with self._keeper.alone():
+            books = self._signed(self._keeper.books(), queries, agreement, user)
+            batch.price(self._stored(batch, books), books.budget)
+            return batch.prices
+
+    def charge_everywhere(
+        self,
+        micro: int,
+        reason: str,
+        *,
+        user: str = "curator",
+        agreement: Agreement | None = None,
+    ) -> None:
+        """Pay at every place at once, before something is computed from the whole table."""
+        facts = {"reason": printable("reason", reason)}
+        printable("user", user)
+        refuse_cap("micro", micro)
+        with self._keeper.writing() as found:
+            books = self._signed(found, (), agreement, user)
+            nowhere = np.zeros(len(books.distance["weights"]))
+            books.budget.price([Query(nowhere, "everywhere", 1, 0.0, micro)], user)
+            row = _terms("everywhere", books.version, facts)
+            self._keeper.add([row._replace(user=user, influence=math.inf, micro=micro)])
+
+    def verify(self, *, head: str | None = None) -> Verified:
+        """Check every entry, every spend against its cap, and the heads noted here and elsewhere.
+
+        `head` is what `Ledger.head` returned once, kept where the ledger's holder cannot reach.
+        """
+        heads = [] if head is None else [Head.read(head)]
+        with self._keeper.alone():
+            db = self._keeper.db
+            if db.last() is None:
+                return Verified(0, "", [f"{db.name} has no contract: nobody has asked"])
+            if db.entry(1) is None:
+                return Verified(0, "", ["entry 1, the contract, is missing"])
+            # The note first: entries that are added meanwhile are no contradiction.
+            noted, doubt = self._keeper.noted()
+            found = verified(db, self._keeper.secret, [*heads, *noted])
+            return found if doubt is None else replace(found, problems=[*found.problems, doubt])
+
+    def accept(self, *, reason: str | None = None) -> str:
+        """Note the head where none is noted or the note is damaged; returns it.
+
+        Another copy, with the note that belongs to the ledger, may be in use meanwhile, and
+        nothing here can tell. So the whole budget counts as spent there from now on, and
+        all shares of users are void: an entry says so, with the `reason`, which is needed where
+        there is anything to accept. `amend` can raise the budget, and the guarantee with it, for
+        what is to be spent here. Refused where anything else is wrong, and where a head is
+        noted that the ledger does not hold.
+        """
+        with self._keeper.alone():
+            _, doubt = self._keeper.noted()
+            problems = [problem for problem in self.verify().problems if problem != doubt]
+            if problems:
+                raise LedgerError(f"{self._keeper.db.name} is not accepted: {problems[0]}")
+            if doubt is not None:
+                if reason is None:
+                    raise ValueError("reason must be given: why the note is lost, or not here")
+                why = printable("reason", reason)
+
+                def elsewhere(books: Books) -> Entry:
+                    facts = {"terms": {"elsewhere": _agreed(books).cap}, "reason": why}
+                    return _terms("amend", books.version, facts)
+
+                self._keeper.note_anew(elsewhere)
+            return self.head()
+
+    def head(self) -> str:
+        """The newest entry's number and seal, to keep in a third place; empty before any."""
+        with self._keeper.alone():
+            books = self._keeper.books()
+            return "" if books is None else str(Head(books.seq, books.hash))
+
+    def backup(self, path: str | Path) -> None:
+        """Copy all entries into a new SQLite file: the supported way to copy a ledger."""
+        with self._keeper.alone():
+            self._keeper.db.copy(Path(path).absolute())
+
+    def summary(self) -> dict[str, Any]:
+        """The contract and its changes, entries by kind, and what they cost; never a record."""
+        with self._keeper.alone():
+            books = self._keeper.books()
+            return summarized(self._keeper.db, _agreed(books), books.version if books else 0)
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        self._keeper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _named(self, table: bytes) -> str:
+        return keyed(self._keeper.secret, b"table" + table).hex()
+
+    def _signed(
+        self,
+        books: Books | None,
+        queries: Sequence[Query],
+        agreement: Agreement | None,
+        user: str,
+    ) -> Books:
+        """The books, if this user may ask `queries` under this ledger's contract now."""
+        contract = _agreed(books)
+        contract.refuse_stranger(user)
+        assert books is not None  # for it has a contract
+        agreement = agreement or self._agreement
+        if agreement is None:
+            raise LedgerError("agree to the ledger's contract before asking (`Ledger.sign`)")
+        if agreement.table != books.table:
+            raise LedgerError(
+                "another version of the table was declared meanwhile; read it and ask again"
+            )
+        width = len(books.distance["weights"])
+        seen: set[tuple[Any, ...]] = set()
+        for row, query in enumerate(queries):
+            rule = (query.mode, query.privacy, query.k, query.beta, query.r)
+            if rule not in seen:
+                contract.refuse_query(query)
+                seen.add(rule)
+            if query.place.shape != (width,):
+                raise ValueError(
+                    f"row {row} must have {width} columns, got shape {query.place.shape}"
+                )
+        return books
+
+    def _earlier(self, batch: Batch) -> Known | None:
+        """What this user was answered under this key; None if the key is new."""
+        rows = [] if batch.key is None else self._keeper.db.by_key(batch.user, batch.key)
+        if not rows:
+            return None
+        known = self._keeper.answers(rows)
+        if any(row.request != batch.request for row in rows):
+            raise LedgerError("the key was used for another request; use a new one")
+        if None in known.values():
+            raise CuratorError(
+                "this request was paid for but could not be computed; use a new key to pay again"
+            )
+        return known
+
+    def _stored(self, batch: Batch, books: Books) -> Known:
+        if batch.fresh or not batch.queries:
+            return {}
+        # That somebody else has asked the same is not told to an end user.
+        user = None if batch.user == CURATOR else batch.user
+        rows = self._keeper.db.by_query(batch.different, books.version, user)
+        return self._keeper.answers(rows)
+
+
+def _agreed(books: Books | None) -> Contract:
+    if books is None or books.contract is None:
+        raise LedgerError("the ledger has no contract yet: nobody has asked")
+    return books.contract
+
+
+def _terms(kind: str, version: int, facts: dict[str, Any]) -> Entry:
+    return unsealed(kind, version=version, facts=json.dumps(facts, sort_keys=True))

@@ -1,0 +1,52 @@
+"""What `ledger show` tells of a ledger: its terms, their changes and what was spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isinglass.curate.epsilon import number
+from isinglass.curate.ledger.backends.base import Database
+from isinglass.curate.ledger.contract import Contract
+from isinglass.curate.ledger.entries import Entry
+from isinglass.curate.ledger.head import Head
+from isinglass.documents import read_json
+
+
+def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:
+    """The contract and its changes, entries by kind, and what they cost; never a record."""
+    terms, last = contract.to_json(), database.last()
+    for name in ("cap", "user_cap"):
+        terms[name] = None if terms[name] is None else number(terms[name])
+    terms |= _in_epsilon(terms)
+    totals, changes = database.totals(), database.changes()
+    return {
+        "ledger": database.name,
+        "version": version,
+        "contract": terms,
+        "amendments": [_told(entry) for entry in changes if entry.kind == "amend"],
+        "versions": [_told(entry) for entry in changes if entry.kind == "version"],
+        "entries": {kind: count for kind, count, _ in totals},
+        "spent": number(sum(micro for _, _, micro in totals)),
+        "last": last.at if last else "",
+        "head": str(Head(last.seq, last.hash)) if last else "",
+    }
+
+
+def _told(change: Entry) -> dict[str, Any]:
+    """A change of the terms or of the table, for people."""
+    facts = read_json(change.facts or "{}", infinite=True)
+    terms = dict(facts.get("terms", {"version": change.version}))
+    if "cap" in terms:
+        terms["cap"] = number(terms["cap"])
+    terms |= _in_epsilon(terms)
+    return {"entry": change.seq, "at": change.at, "reason": facts["reason"]} | terms
+
+
+def _in_epsilon(terms: dict[str, Any]) -> dict[str, Any]:
+    """The parts of the budget that are not the curator's, where there are any."""
+    found: dict[str, Any] = {}
+    if "shares" in terms:
+        found["shares"] = {user: number(share) for user, share in terms["shares"].items()}
+    if "elsewhere" in terms:
+        found["elsewhere"] = number(terms["elsewhere"])
+    return found

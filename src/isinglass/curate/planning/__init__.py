@@ -1,0 +1,1 @@
+"""Planning: beta, r and epsilon, chosen before the first query."""

@@ -1,0 +1,137 @@
+"""The picture of a plan: what is found, and how many queries it buys, against epsilon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isinglass.curate.epsilon import text
+from isinglass.curate.planning.expected import SHARES
+from isinglass.plots import engine as vega
+from isinglass.printable import html_text
+
+if TYPE_CHECKING:
+    from altair import VConcatChart
+
+    from isinglass.curate.planning.expected import Point
+    from isinglass.curate.planning.plan import Plan
+
+# Okabe and Ito's palette: told apart with any color vision.
+_COLORS = dict(zip(SHARES, ("#0072b2", "#d55e00", "#009e73"), strict=True))
+_INK, _SOFT, _LINE = "#1d2733", "#5b6876", "#e1e6ec"
+_PERCENT = "format(100 * datum.value, '.0f') + '\u00a0%'"
+_WIDTH = 420
+
+
+def draw(plan: Plan) -> VConcatChart:
+    """Two panels over one axis of prices; the plan's own price is marked in both."""
+    import altair as alt
+
+    points = plan.frontier
+    shares = [
+        {"epsilon": p.epsilon, "share": value, "what": what}
+        for p in points
+        for what, value in p.shares.items()
+        if value is not None
+    ]
+    bought = [{"epsilon": p.epsilon, "queries": p.queries_here} for p in points if p.queries_here]
+    here = _data([{"epsilon": plan.epsilon, "label": f"epsilon {text(plan.chosen.micro)}"}])
+    low, high = points[0].epsilon, points[-1].epsilon
+    scale = alt.Scale(type="log", domain=[low / 1.05, high * 1.05], nice=False)
+    ticks = sorted({p.epsilon for p in points if p != plan.chosen} or {low})
+    x = alt.X("epsilon:Q", title="epsilon of an answer").scale(scale)
+    x = x.axis(values=ticks, format="~g", labelOverlap=True)
+    bare = x.axis(values=ticks, labels=False, title=None)
+    left = plan.epsilon**2 < low * high  # the label goes where there is more room
+    color = alt.Color("what:N", title=None).scale(
+        domain=list(_COLORS), range=list(_COLORS.values())
+    )
+    y = alt.Y("share:Q", title="expected share").scale(domain=[0, 1]).axis(labelExpr=_PERCENT)
+    base = _data(shares).encode(x=bare, y=y, color=color)
+    upper = alt.layer(
+        base.mark_line(strokeWidth=2),
+        base.mark_point(filled=True, size=45).encode(
+            shape=alt.Shape("what:N", title=None).scale(domain=list(_COLORS))
+        ),
+        here.mark_rule(color=_INK, strokeDash=[4, 3]).encode(x=bare),
+        here.mark_text(align="left" if left else "right", dy=-6, color=_INK, fontSize=13).encode(
+            x=bare, y=alt.value(0), text="label:N"
+        ),
+    ).properties(width=_WIDTH, height=240)
+    decades = [10**e for e in range(len(str(max((p.queries_here for p in points), default=1))))]
+    count = alt.Y("queries:Q", title="queries at one place").scale(type="log")
+    count = count.axis(values=decades, format=",d")
+    line = _data(bought).encode(x=x, y=count)
+    lower = alt.layer(
+        line.mark_line(color=_SOFT, strokeWidth=2),
+        line.mark_point(filled=True, size=45, color=_SOFT),
+        here.mark_rule(color=_INK, strokeDash=[4, 3]).encode(x=x),
+    ).properties(width=_WIDTH, height=110)
+    drawn = alt.vconcat(upper, lower, spacing=12, background="#ffffff", padding=10)
+    axis: dict[str, Any] = {
+        "labelColor": _INK, "titleColor": _SOFT, "titleFontWeight": "normal", "gridColor": _LINE,
+        "labelFontSize": 13, "titleFontSize": 13,
+    }  # fmt: skip
+    finished: VConcatChart = (
+        drawn.configure(font="sans-serif", aria=False)
+        .configure_axis(**axis)
+        .configure_legend(orient="top", labelFontSize=13, labelColor=_INK)
+        .configure_view(stroke=None)
+    )
+    return finished
+
+
+def _data(values: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]
+
+
+def svg(plan: Plan) -> str:
+    """The picture as SVG; drawn here, without a browser or a network."""
+    return vega.svg(draw(plan).to_dict())
+
+
+def png(plan: Plan) -> bytes:
+    """The picture as PNG, twice its size in pixels."""
+    return vega.png(draw(plan).to_dict(), scale=2)
+
+
+def page(plan: Plan) -> str:
+    """One HTML page that loads nothing: the sentence, the picture, the numbers."""
+    said = html_text(plan.sentence)
+    heads = ("epsilon", *_COLORS, "queries at one place")
+    rows = "\n".join(_row(point, chosen=point == plan.chosen) for point in plan.frontier)
+    cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>What a budget buys</title>
+<style>
+body {{ font: 16px/1.5 sans-serif; color: {_INK}; max-width: 44rem; margin: 2rem auto;
+padding: 0 1rem }}
+figure {{ margin: 1rem 0; overflow-x: auto }}
+table {{ border-collapse: collapse }}
+th, td {{ text-align: right; padding: .25rem .75rem; border-bottom: 1px solid {_LINE} }}
+tr.chosen {{ font-weight: bold }}
+.soft {{ color: {_SOFT} }}
+</style></head><body>
+<h1>What a budget buys</h1>
+<p>{said}</p>
+<figure role="img" aria-label="{said}">{svg(plan)}</figure>
+<table><thead><tr>{cells}</tr></thead><tbody>
+{rows}
+</tbody></table>
+<p class="soft">Mode {html_text(plan.mode)}, beta {plan.beta}, r {plan.r:g}, a budget of
+{text(plan.cap)} a place. Expectations on the records the plan was made on, not promises. Recall
+is the expected share of the anomalies that are found, precision the expected number of true calls
+over that of all calls.</p>
+</body></html>
+"""
+
+
+def _row(point: Point, *, chosen: bool) -> str:
+    shares = ["–" if v is None else f"{100 * v:.2f} %" for v in point.shares.values()]
+    cells = [text(point.micro), *shares, f"{point.queries_here:,}"]
+    mark = ' class="chosen"' if chosen else ""
+    return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

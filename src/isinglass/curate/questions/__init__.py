@@ -1,0 +1,1 @@
+"""Questions a curator can answer: the base class and the built-in ones."""

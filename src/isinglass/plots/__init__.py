@@ -1,0 +1,1 @@
+"""Charts and the pieces of pages that every report is made of."""

@@ -1,0 +1,1 @@
+"""What all papers share: data, results, drawing and writing."""
