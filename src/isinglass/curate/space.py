@@ -240,7 +240,7 @@ class Space:
 
     def save(self, path: str | Path) -> None:
         """Write the space to a file, which is as public as the records it was planned on."""
-        from isinglass.table.write import whole_file
+        from isinglass.files import whole_file
 
         with whole_file(Path(path)) as aside:
             text = json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 import isinglass
 from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError, TableError
+from isinglass.files import OWNER_ONLY, sync, whole_file
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
@@ -39,7 +40,6 @@ from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
-from isinglass.table.write import sync, whole_file
 
 Array = NDArray[Any]
 
@@ -214,7 +214,7 @@ def write_release(
                         file.write_text(public, encoding="utf-8")
                     named.append(public_path)
                 if filed is not None:
-                    with whole_file(key_path, mode=0o600, force=force) as file:
+                    with whole_file(key_path, mode=OWNER_ONLY, force=force) as file:
                         file.write_bytes(filed)
                         sync(file)
                         if force:  # killed from here on: no release, never one beside a new key

@@ -9,8 +9,8 @@ from typing import Any
 
 from isinglass.auditing.tuning.evaluation import AttackerGain
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.files import whole_file
 from isinglass.plain import for_json, plain
-from isinglass.table.write import whole_file
 
 
 @dataclass(frozen=True, slots=True)

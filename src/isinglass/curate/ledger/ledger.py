@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from isinglass.curate.epsilon import text
-from isinglass.curate.ledger.backends.sqlite import connect
+from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, Price, printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed

@@ -90,7 +90,7 @@ class Plan:
     def save(self, path: str | Path) -> None:
         """Write the plan as .png, .svg, .html or .json, by the name's ending."""
         from isinglass.curate.planning.figure import page, png, svg
-        from isinglass.table.write import whole_file
+        from isinglass.files import whole_file
 
         path = Path(path)
         if path.suffix not in (".png", ".svg", ".html", ".json"):
