@@ -17,7 +17,7 @@ from isinglass.table.fingerprint import Fingerprint, Fingerprinter
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegisteredRelease:
     """One line of the register."""
 
     when: str
@@ -58,7 +58,7 @@ class Register:
         """Something to feed a table's rows to."""
         return Fingerprinter(self._secret, names)
 
-    def earlier(self, fingerprint: Fingerprint) -> list[Entry]:
+    def earlier(self, fingerprint: Fingerprint) -> list[RegisteredRelease]:
         """Releases of the same rows that were made before."""
         return [e for e in self._entries() if e.fingerprint.same_rows_as(fingerprint)]
 
@@ -84,7 +84,7 @@ class Register:
                 f"the register of releases cannot be written: {error.strerror}"
             ) from None
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[RegisteredRelease]:
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -101,7 +101,7 @@ class Register:
                     stated.word(facts[name], name, longest=stated.LONGEST_NAME)
                     for name in ("when", "release", "method")
                 )
-                yield Entry(when, release, method, prints)
+                yield RegisteredRelease(when, release, method, prints)
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue  # a line cut short by a crash: its release was never handed over
 

@@ -126,9 +126,11 @@ def test_the_gradient_is_that_of_the_mean_squared_error(output):
 
     def loss(flat):
         shifted = network.Weights(4, 3, logistic, flat)
-        return float((network.Network(shifted, CPU).output(records) - records).square().mean())
+        return float(
+            (network.TensorNetwork(shifted, CPU).output(records) - records).square().mean()
+        )
 
-    net = network.Network(weights, CPU)
+    net = network.TensorNetwork(weights, CPU)
     total = net.back_propagate(records)
     assert float(total) / 28 == pytest.approx(loss(weights.flat), rel=1e-12)
     steps = 1e-6 * np.eye(len(weights.flat))
@@ -175,7 +177,7 @@ def test_one_step_is_rate_times_gradient_then_momentum():
     ).weights  # fmt: skip
     flat, velocity = weights.flat.copy(), 0.0
     for _ in range(2):
-        net = network.Network(network.Weights(3, 2, False, flat), CPU)
+        net = network.TensorNetwork(network.Weights(3, 2, False, flat), CPU)
         net.back_propagate(torch.from_numpy(records))
         velocity = 0.85 * velocity - 0.25 * net.gradient.numpy()
         flat = flat + velocity

@@ -26,7 +26,7 @@ from isinglass.attack.noise.row_filter import filtered
 from isinglass.attack.noise.shared import without_shared_noise
 from isinglass.attack.noise.size import noise_variance, releases_averaged
 from isinglass.attack.order.row_blocks import known_of_blocks, stacked, unstacked
-from isinglass.attack.order.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.attack.order.row_pairs import RowPairGuesser, distinct_pairs, learn_and_interpolate
 from isinglass.attack.posterior import posterior_by_statistics
 from isinglass.errors import AttackError
 
@@ -103,7 +103,7 @@ class RowOrderAttack(Attack):
             place = np.empty(len(order), dtype=np.intp)
             place[order] = np.arange(len(order))
             at = place[chosen]
-            first = None if found is None else Candidate(found[at], lambda: found)
+            first = None if found is None else RowPairGuesser(found[at], lambda: found)
             guess = learn_and_interpolate(rows, first, at, records, known, rng)
         elif found is not None:
             guess = found

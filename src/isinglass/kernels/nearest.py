@@ -42,7 +42,7 @@ class Measure(NamedTuple):
     kind: int
 
 
-class Pair(NamedTuple):
+class RowNumbers(NamedTuple):
     """The rows of the queries and the rows of the table, as they were given."""
 
     A: NDArray[Any]

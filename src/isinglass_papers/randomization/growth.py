@@ -23,7 +23,7 @@ from isinglass_papers.randomization import printed
 from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     deviations,
@@ -36,7 +36,7 @@ CUBE, FEW, COPIES = "independent columns", f"mixtures of {FACTORS}", "copies of 
 NEAR = 0.1
 
 
-def growth(how: How, tell: Progress) -> Part:
+def growth(how: How, tell: Progress) -> PaperPart:
     """Run figure 4, measured and in closed form, and find the laws of growth."""
     ratios: Sequence[int] = how.pick((1, 2, 4, 6, 8, 9, 10, 12, 16), tuple(range(1, 17)))
     measured_at = how.pick((4, 8), (2, 4, 6, 8, 10, 12, 16))
@@ -54,7 +54,7 @@ def growth(how: How, tell: Progress) -> Part:
                 row["measured"] = _most_columns(X, law, ratio, seed_of(how.seed, 22, ratio))
             rows.append(row)
     needed = _needed(how, tell)
-    return Part(
+    return PaperPart(
         tuple(_numbers(rows)),
         _claims(rows, needed),
         (_figure(rows, n), _needed_figure(needed)),

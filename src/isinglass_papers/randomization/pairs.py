@@ -25,7 +25,7 @@ from isinglass_papers.randomization import printed
 from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     deviations,
@@ -42,14 +42,14 @@ PRACTICALLY = 0.01
 DISTANCES = (0.5, 1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0, 25.0, 36.0)
 
 
-def pairs(how: How, tell: Progress) -> Part:
+def pairs(how: How, tell: Progress) -> PaperPart:
     """Check the formulas for two records by drawing noise, and the reading of a level."""
     tell("pairs of records", 0, 3)
     rows, off = _gaussian(how)
     tell("pairs of records", 1, 3)
     uniform_off, least, most = _uniform(how)
     tell("pairs of records", 2, 3)
-    return Part(
+    return PaperPart(
         tuple(_numbers(rows)),
         (
             _approximation(off, how),

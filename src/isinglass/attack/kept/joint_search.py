@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.column_readings import Readings, read_column
 from isinglass.attack.kept.groups import together
-from isinglass.attack.kept.joint_parts import Candidate, numbered, phase_bins
+from isinglass.attack.kept.joint_parts import CandidateFunction, numbered, phase_bins
 from isinglass.attack.kept.paired_columns import (
     banded,
     boards,
@@ -51,7 +51,7 @@ def joint_candidates(
     alone: Sequence[Model],
     sides: Sequence[Exposure],
     parts: Sequence[tuple[int, str, Any, Codes]],
-) -> list[Candidate]:
+) -> list[CandidateFunction]:
     """Functions that tell more of the rows' `values` than parts of single columns `alone`.
 
     `own` are the rows' kept values, `everything` the values that each column has; `parts` of
@@ -69,10 +69,10 @@ def joint_candidates(
     numbers = own[:, [j for j in columns if not kept.is_category[j]]]
     rough, left = (v - smooth(numbers, v, 1.0 + sides[0].noise) for v in (values, alone[-1].left))
     told = [model.found for model in alone]
-    return _Search(places, readings, values, rough, left, sides, told).best(parts)
+    return _JointSearch(places, readings, values, rough, left, sides, told).best(parts)
 
 
-class _Search:
+class _JointSearch:
     """Candidates on some rows: made by one half of them, rated by the other.
 
     What is the best of thousands by chance on one half is nothing in particular on the other.
@@ -97,9 +97,9 @@ class _Search:
         self.sides = [Exposure(seen.rows * more, seen.noise) for seen in sides]
         self.pairs = list(combinations(readings, 2))
         self.few = len(self.pairs) > _FEW_PAIRS
-        self.found: list[tuple[list[float], Candidate]] = []
+        self.found: list[tuple[list[float], CandidateFunction]] = []
 
-    def best(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> list[Candidate]:
+    def best(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> list[CandidateFunction]:
         """The candidates that tell most to attackers who have as much as any of the sides."""
         numbers = list[tuple[float, tuple[int, int], str, Function]]()
         for pair in self.pairs:
@@ -115,7 +115,7 @@ class _Search:
                 self._try(pair, name, banded(function, edges))
         for candidate in (*self._crossed(parts), *self._waves()):
             self._rate(candidate)
-        found: dict[bytes, Candidate] = {}
+        found: dict[bytes, CandidateFunction] = {}
         for side in range(len(self.sides)):
             self.found.sort(key=lambda x: -x[0][side])
             for _, candidate in self.found[:_MOST_FOUND]:
@@ -144,9 +144,9 @@ class _Search:
                 yield from (read for size, read in remainders(function) if size < high - low)
 
     def _try(self, columns: tuple[int, ...], name: str, read: Function) -> float:
-        return self._rate(Candidate(columns, name, read, numbered(self._of(columns, read))))
+        return self._rate(CandidateFunction(columns, name, read, numbered(self._of(columns, read))))
 
-    def _rate(self, candidate: Candidate) -> float:
+    def _rate(self, candidate: CandidateFunction) -> float:
         """Note a candidate that tells something, and say how much in itself."""
         left = self._ratings(candidate, self.left)
         best = left
@@ -159,14 +159,14 @@ class _Search:
             self.found.append(([rating.found for rating in best], candidate))
         return max(left[0].share, *more)
 
-    def _ratings(self, candidate: Candidate, values: Array) -> list[Rating]:
+    def _ratings(self, candidate: CandidateFunction, values: Array) -> list[Rating]:
         rows = self.rated
         if candidate.waves is not None:
             return [rate_words(candidate.waves[rows], values[rows], seen) for seen in self.sides]
         ones = np.ones(len(rows))
         return [rate(candidate.codes[rows], values[rows], ones, seen) for seen in self.sides]
 
-    def _crossed(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> Iterator[Candidate]:
+    def _crossed(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> Iterator[CandidateFunction]:
         """Two parts at once, of those of each column that tell most, or that have few groups."""
         if not self.pairs:
             return
@@ -189,9 +189,9 @@ class _Search:
                     codes = together([here, there])
                     if codes.max() < len(codes) / 4:
                         name = f"{one} of {{0}} with {other} of {{1}}"
-                        yield Candidate((a, b), name, _both(first, second), codes)
+                        yield CandidateFunction((a, b), name, _both(first, second), codes)
 
-    def _waves(self) -> Iterator[Candidate]:
+    def _waves(self) -> Iterator[CandidateFunction]:
         for j, column in self.readings.items():
             places = column.numbers if column.seconds is None else column.seconds
             if places is None:
@@ -203,7 +203,7 @@ class _Search:
                     read = _wave(places, period * multiple, harmonics)
                     marks = read(self.places[j])
                     name = f"phase of {{0}} in a period of {size}"
-                    yield Candidate((j,), name, read, phase_bins(marks), marks)
+                    yield CandidateFunction((j,), name, read, phase_bins(marks), marks)
 
 
 def _both(first: Any, second: Any) -> Function:

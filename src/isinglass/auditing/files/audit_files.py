@@ -28,7 +28,12 @@ from isinglass.auditing.files.provenance import (
     remade,
     table_columns,
 )
-from isinglass.auditing.files.release_file import Beside, kept_names, load_release, open_release
+from isinglass.auditing.files.release_file import (
+    ColumnsBeside,
+    kept_names,
+    load_release,
+    open_release,
+)
 from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.files.unknown_order import without_pairs
@@ -178,7 +183,7 @@ def audit_files(
                 "The key came from a seed that was guessed: the release was undone with it before "
                 "it was attacked."
             )
-    left_beside = Beside()
+    left_beside = ColumnsBeside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
     others = list(matched.others)

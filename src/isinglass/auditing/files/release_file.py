@@ -126,7 +126,7 @@ def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Lo
 
 
 @dataclass(slots=True)
-class Beside:
+class ColumnsBeside:
     """What left beside the columns attacked.
 
     `kept` are columns that the table has, too, by which rows are joined. `numbers` are found in

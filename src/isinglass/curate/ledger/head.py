@@ -240,8 +240,8 @@ def _forget() -> None:
 files.after_fork(_forget)
 
 
-def _told(path: Path) -> store.Told:
-    return store.Told(str(path), _why)
+def _told(path: Path) -> store.RedactedErrors:
+    return store.RedactedErrors(str(path), _why)
 
 
 def _why(error: BaseException) -> str | None:

@@ -12,7 +12,7 @@ from isinglass.printable import html_text
 if TYPE_CHECKING:
     from altair import VConcatChart
 
-    from isinglass.curate.planning.expected import Point
+    from isinglass.curate.planning.expected import PricePoint
     from isinglass.curate.planning.plan import Plan
 
 # Okabe and Ito's palette: told apart with any color vision.
@@ -130,7 +130,7 @@ over that of all calls.</p>
 """
 
 
-def _row(point: Point, *, chosen: bool) -> str:
+def _row(point: PricePoint, *, chosen: bool) -> str:
     shares = ["–" if v is None else f"{100 * v:.2f} %" for v in point.shares.values()]
     cells = [text(point.micro), *shares, f"{point.queries_here:,}"]
     mark = ' class="chosen"' if chosen else ""

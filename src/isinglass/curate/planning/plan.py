@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 from isinglass.curate.epsilon import fraction, micro, number, text
 from isinglass.curate.ledger.budget import fits
 from isinglass.curate.planning.choose import checked_labels, in_space
-from isinglass.curate.planning.expected import Expected, Point, checked_counts, counted, least_price
+from isinglass.curate.planning.expected import (
+    Expected,
+    PricePoint,
+    checked_counts,
+    counted,
+    least_price,
+)
 from isinglass.curate.questions.base import Question
 from isinglass.curate.questions.builtin import Sparse
 from isinglass.curate.questions.counts import Neighbours
@@ -41,8 +47,8 @@ class Plan:
     target_recall: float | None
     n_records: int
     n_anomalies: int
-    chosen: Point
-    frontier: tuple[Point, ...] = field(repr=False)
+    chosen: PricePoint
+    frontier: tuple[PricePoint, ...] = field(repr=False)
     n_queries: int | None = None  # in the list that was to be asked
     n_fitting: int | None = None  # of which so many fit under the budget, in order
 
@@ -206,7 +212,7 @@ def plan(
     )
 
 
-def _told(point: Point) -> dict[str, Any]:
+def _told(point: PricePoint) -> dict[str, Any]:
     facts = asdict(point)
     del facts["micro"]
     return {"epsilon": point.epsilon} | facts

@@ -37,7 +37,7 @@ _CHANGES = f"SELECT {COLUMNS} FROM entries WHERE kind IN ('amend', 'version') OR
 _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
 
 
-class Told:
+class RedactedErrors:
     """Turns the errors of a database or a file into sentences without its own words.
 
     A database's words may quote a row, and a row holds an end user's record.

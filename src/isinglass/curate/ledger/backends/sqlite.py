@@ -17,7 +17,7 @@ from isinglass.curate.ledger.backends.base import (
     BY_QUERY,
     NEWEST,
     Database,
-    Told,
+    RedactedErrors,
     aside,
     schema,
 )
@@ -32,7 +32,7 @@ class SQLite(Database):
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.name, self._path, self.empty = str(path), path, False
-        self._told = Told(f"the ledger {self.name}", self._why)
+        self._told = RedactedErrors(f"the ledger {self.name}", self._why)
         with self._told:
             if create:
                 with contextlib.suppress(FileExistsError):
