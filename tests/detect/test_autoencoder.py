@@ -21,7 +21,6 @@ from isinglass import chance
 from isinglass.detect import network
 from isinglass.detect.percentiles import learned_scaling
 from isinglass.errors import IsinglassError, ReleaseError
-from isinglass.table.running import RunningErrors
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 6)) + 0.05 * RNG.normal(size=(300, 6))
@@ -220,20 +219,6 @@ def test_a_wild_record_does_not_show_in_the_threshold():
 def _one_span_beyond(scaling):
     span = scaling.high - scaling.low
     return scaling.low - span, scaling.high + span
-
-
-def test_running_errors_merge_and_fade():
-    errors = np.random.default_rng(0).exponential(size=500)
-    merged = RunningErrors()
-    for part in np.split(errors, [3, 120, 121]):
-        merged = merged.merge(part)
-    assert merged.threshold == pytest.approx(errors.mean() + 3 * errors.std(), rel=1e-12)
-    # Faded errors count like rows of less weight.
-    faded = RunningErrors().merge(errors[:100]).fade(0.9).merge(errors[100:])
-    weight = np.where(np.arange(500) < 100, 0.9, 1.0)
-    mean = np.average(errors, weights=weight)
-    deviation = np.sqrt(np.average((errors - mean) ** 2, weights=weight))
-    assert faded.threshold == pytest.approx(mean + 3 * deviation, rel=1e-12)
 
 
 # Scaling.

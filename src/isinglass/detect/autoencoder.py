@@ -18,8 +18,8 @@ from isinglass.detect import network, onnx_graph
 from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.percentiles import learned_scaling, scaled, shift_and_factor
 from isinglass.progress import Progress
-from isinglass.table.running import RunningErrors
 from isinglass.table.scale import Scaling, declared_scaling
+from isinglass.table.survey import RunningMoments
 
 Array = NDArray[Any]
 
@@ -113,7 +113,7 @@ class Autoencoder(Detector):
     validation_curve_: list[float]
     _scaling: Scaling
     _weights: network.Weights
-    _errors: RunningErrors
+    _errors: RunningMoments
     _rng: np.random.Generator
 
     def __init__(
@@ -246,10 +246,10 @@ class Autoencoder(Detector):
         errors = self._squared_errors(X, scaling, trained.weights, whole=False)
         self._scaling, self._weights, self._rng = scaling, trained.weights, rng
         if first:
-            self._errors = RunningErrors()
+            self._errors = RunningMoments(0, np.zeros(1), np.zeros(1))
             self.loss_curve_, self.validation_curve_ = [], []
-        self._errors = self._errors.fade(_FADE).merge(errors)
-        self.threshold_ = self._errors.threshold
+        self._errors = self._errors.faded(_FADE).joined(errors[np.newaxis])
+        self.threshold_ = _threshold(self._errors)
         self.loss_curve_ += trained.losses
         self.validation_curve_ += trained.held_back_losses
         self.n_epochs_ = len(self.loss_curve_)
@@ -294,3 +294,8 @@ def _check_number(name: str, value: Any, rule: str, holds: Callable[[float], boo
         raise ValueError(f"{name} must be a number {rule}, got {value!r}")
     if not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value!r}")
+
+
+def _threshold(errors: RunningMoments) -> float:
+    """The mean plus three deviations."""
+    return float(errors.mean[0] + 3 * np.sqrt(errors.squares[0] / errors.count))

@@ -16,6 +16,7 @@ from isinglass.measure.randomization import (
     uniform_cube_average,
 )
 from isinglass.perturb.noise import AdditiveNoise
+from isinglass.plots.palette import INK
 from isinglass.progress import Progress
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
@@ -221,7 +222,7 @@ def _figure(rows: list[Row], n: int) -> Figure:
     first = spec["layer"][0]["encoding"]
     spec["layer"].append(
         {
-            "mark": {"type": "point", "filled": False, "size": 90, "color": "#1d2733"},
+            "mark": {"type": "point", "filled": False, "size": 90, "color": INK},
             "transform": [{"filter": "isValid(datum.measured)"}],
             "encoding": {"x": first["x"], "y": first["y"] | {"field": "measured"}},
         }

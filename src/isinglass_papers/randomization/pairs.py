@@ -18,6 +18,7 @@ from isinglass.measure.randomization import (
     randomization_level,
 )
 from isinglass.perturb.noise import AdditiveNoise
+from isinglass.plots.palette import INK
 from isinglass.progress import Progress
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
@@ -245,7 +246,7 @@ def _figure(rows: list[Row]) -> Figure:
     first["mark"] |= {"size": 45}
     for name, dash in (("formula", [1, 0]), ("bound", [5, 4])):
         line = {
-            "mark": {"type": "line", "color": "#1d2733", "strokeWidth": 1, "strokeDash": dash},
+            "mark": {"type": "line", "color": INK, "strokeWidth": 1, "strokeDash": dash},
             "transform": [{"filter": f"isValid(datum.{name})"}],
             "encoding": {
                 "x": first["encoding"]["x"], "y": first["encoding"]["y"] | {"field": name}

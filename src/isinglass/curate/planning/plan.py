@@ -219,4 +219,5 @@ def _told(point: PricePoint) -> dict[str, Any]:
 
 
 def _share(value: float | None) -> str:
+    # False alarms are rarer than a tenth of a percent, and how rare they are counts.
     return "none" if value is None else f"{100 * value:.3g} %"
