@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import isinglass as ig
 from isinglass import chance
 from isinglass.detect import network
-from isinglass.detect.percentiles import learned_scaling
 from isinglass.errors import IsinglassError, ReleaseError
+from isinglass.table.scale import learned_scaling
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 6)) + 0.05 * RNG.normal(size=(300, 6))
