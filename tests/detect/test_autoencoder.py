@@ -413,8 +413,9 @@ def test_the_first_part_settles_bounds_and_width_later_ones_train_on():
     assert detector.n_epochs_ == len(detector.loss_curve_) == 27
     assert detector._weights.flat.tobytes() != weights.flat.tobytes()
     cut = np.clip(second * 10, *_one_span_beyond(scaling))
-    expected = errors.fade(0.9).merge(detector.anomaly_score(cut))
-    assert detector.threshold_ == pytest.approx(expected.threshold, rel=1e-9)
+    expected = errors.faded(0.9).joined(detector.anomaly_score(cut)[np.newaxis])
+    deviation = np.sqrt(expected.squares[0] / expected.count)
+    assert detector.threshold_ == pytest.approx(expected.mean[0] + 3 * deviation, rel=1e-9)
     with pytest.raises(ValueError, match=r"5 features.*expecting 6"):
         detector.partial_fit(second[:, :5])
     detector.partial_fit(second[:1])  # one record is a part too

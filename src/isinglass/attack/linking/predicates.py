@@ -1,4 +1,4 @@
-"""Singling out: conditions read off one released row that may hold for one person only."""
+"""Singling out by conditions read off one released row, and linking of two halves of a record."""
 
 from __future__ import annotations
 
