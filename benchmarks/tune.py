@@ -16,7 +16,8 @@ from pathlib import Path
 
 from benchmarks.measure import publish
 from isinglass import datasets
-from isinglass.auditing.tuning.frontier import Frontier, Point
+from isinglass.auditing.tuning.frontier import Frontier
+from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.tune import tune
 from isinglass.errors import PrivacyWarning
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isinglass.attack.kept.column_readings import read_column
+from isinglass.attack.kept.joint_search import cuts
 from isinglass.attack.kept.parts import noise_on, with_parts
-from isinglass.attack.kept.value_cuts import cuts
 from isinglass.attack.kept.waves import periods
 from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import ColumnStatistics, KeptColumns

@@ -298,13 +298,13 @@ def test_the_kernel_leaves_out_in_closed_form_too():
     rng = np.random.default_rng(10)
     Z, X = rng.normal(size=(25, 3)), rng.normal(size=(25, 2))
     K = regression._kernel(Z, Z, 4.0)
-    spectrum = regression._Spectrum.of(K, X)
+    spectrum = regression._CenteredSpectrum.of(K, X)
     strengths, errors = spectrum.best()
     for j, strength in enumerate(strengths):
         plain = []
         for i in range(25):
             others = np.delete(np.arange(25), i)
-            part = regression._Spectrum.of(K[np.ix_(others, others)], X[others])
+            part = regression._CenteredSpectrum.of(K[np.ix_(others, others)], X[others])
             dual = part.dual(np.full(2, strength))[:, j]
             inner = K[np.ix_(others, others)].mean(axis=0) @ dual
             plain.append(K[i, others] @ dual + X[others, j].mean() - inner - X[i, j])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.linking.halves import halves_meet
-from isinglass.attack.linking.predicates import predicates
+from isinglass.attack.linking.predicates import halves_meet, predicates
 from isinglass.errors import AttackError
 
 

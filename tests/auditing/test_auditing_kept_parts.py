@@ -11,7 +11,7 @@ import pytest
 import isinglass as ig
 from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing.files.align import Loaded, as_kept
-from isinglass.auditing.files.release_file import Beside
+from isinglass.auditing.files.release_file import ColumnsBeside
 
 WORDS = np.array(["asthma", "flu", "gout", "lupus", "mumps"])
 
@@ -28,7 +28,7 @@ def visits(rows=900, seed=0):
 
 
 def beside(X, Z, kept):
-    left = Beside()
+    left = ColumnsBeside()
     left.add(Loaded("release", Z, kept), Loaded("table", X, kept), ["date", "found"])
     return left
 

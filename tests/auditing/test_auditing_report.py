@@ -36,7 +36,8 @@ from isinglass.auditing.report.rerun import NAMED, audit_lines, named, tune_line
 from isinglass.auditing.selection import ATTACKS
 from isinglass.auditing.tuning import page as frontier_page
 from isinglass.auditing.tuning.figure import free_spot
-from isinglass.auditing.tuning.frontier import Frontier, Point
+from isinglass.auditing.tuning.frontier import Frontier
+from isinglass.auditing.tuning.points import Point
 from isinglass.cli.tune import _told
 from isinglass.errors import ReleaseError
 from isinglass.plots.chart import width_of

@@ -5,10 +5,9 @@ import pytest
 
 import isinglass as ig
 from isinglass.auditing.findings import Detection, Findings, Linkage, Privacy
-from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.report.risks import linkability
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.singling_out import singled_out
+from isinglass.auditing.singling_out import halves_linked, singled_out
 from isinglass.auditing.split import all_rows
 
 

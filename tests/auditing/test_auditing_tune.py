@@ -15,7 +15,7 @@ from isinglass.auditing.tuning import evaluation as measured
 from isinglass.auditing.tuning import tune as searching
 from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
-from isinglass.auditing.tuning.frontier import Point
+from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.search_space import FAMILIES, Candidate, between, candidates
 from isinglass.cli.methods import METHODS, perturbation_for
 from isinglass.errors import AuditError

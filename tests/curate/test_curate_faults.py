@@ -16,8 +16,10 @@ import pytest
 from tests.curate.askers import ASKED, CAP, RADIUS, ROOT, Askers, race
 from tests.curate.ledgers import files, never, opened, query, rows, yes
 
+from isinglass import curate
+from isinglass import files as whole_files
 from isinglass.curate.ledger.backends import base as store
-from isinglass.curate.ledger.backends.sqlite import connect
+from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.ledger import Ledger
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
@@ -264,7 +266,8 @@ def test_an_interrupt_at_any_line_of_a_refusal_blocks_nobody(tmp_path, monkeypat
 @contextlib.contextmanager
 def _interrupting(line):
     """Raise an interrupt before the given line, counted over those of the curator's code."""
-    left, fired, ours = [line], [], os.path.dirname(store.__file__)
+    left, fired = [line], []
+    ours = (os.path.dirname(curate.__file__), whole_files.__file__)
 
     def trace(frame, event, arg):
         if not frame.f_code.co_filename.startswith(ours):

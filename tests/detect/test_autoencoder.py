@@ -19,9 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import isinglass as ig
 from isinglass import chance
 from isinglass.detect import network
-from isinglass.detect.percentiles import learned_scaling
 from isinglass.errors import IsinglassError, ReleaseError
-from isinglass.table.running import RunningErrors
+from isinglass.table.scale import learned_scaling
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 6)) + 0.05 * RNG.normal(size=(300, 6))
@@ -126,9 +125,11 @@ def test_the_gradient_is_that_of_the_mean_squared_error(output):
 
     def loss(flat):
         shifted = network.Weights(4, 3, logistic, flat)
-        return float((network.Network(shifted, CPU).output(records) - records).square().mean())
+        return float(
+            (network.TensorNetwork(shifted, CPU).output(records) - records).square().mean()
+        )
 
-    net = network.Network(weights, CPU)
+    net = network.TensorNetwork(weights, CPU)
     total = net.back_propagate(records)
     assert float(total) / 28 == pytest.approx(loss(weights.flat), rel=1e-12)
     steps = 1e-6 * np.eye(len(weights.flat))
@@ -175,7 +176,7 @@ def test_one_step_is_rate_times_gradient_then_momentum():
     ).weights  # fmt: skip
     flat, velocity = weights.flat.copy(), 0.0
     for _ in range(2):
-        net = network.Network(network.Weights(3, 2, False, flat), CPU)
+        net = network.TensorNetwork(network.Weights(3, 2, False, flat), CPU)
         net.back_propagate(torch.from_numpy(records))
         velocity = 0.85 * velocity - 0.25 * net.gradient.numpy()
         flat = flat + velocity
@@ -218,20 +219,6 @@ def test_a_wild_record_does_not_show_in_the_threshold():
 def _one_span_beyond(scaling):
     span = scaling.high - scaling.low
     return scaling.low - span, scaling.high + span
-
-
-def test_running_errors_merge_and_fade():
-    errors = np.random.default_rng(0).exponential(size=500)
-    merged = RunningErrors()
-    for part in np.split(errors, [3, 120, 121]):
-        merged = merged.merge(part)
-    assert merged.threshold == pytest.approx(errors.mean() + 3 * errors.std(), rel=1e-12)
-    # Faded errors count like rows of less weight.
-    faded = RunningErrors().merge(errors[:100]).fade(0.9).merge(errors[100:])
-    weight = np.where(np.arange(500) < 100, 0.9, 1.0)
-    mean = np.average(errors, weights=weight)
-    deviation = np.sqrt(np.average((errors - mean) ** 2, weights=weight))
-    assert faded.threshold == pytest.approx(mean + 3 * deviation, rel=1e-12)
 
 
 # Scaling.
@@ -426,8 +413,9 @@ def test_the_first_part_settles_bounds_and_width_later_ones_train_on():
     assert detector.n_epochs_ == len(detector.loss_curve_) == 27
     assert detector._weights.flat.tobytes() != weights.flat.tobytes()
     cut = np.clip(second * 10, *_one_span_beyond(scaling))
-    expected = errors.fade(0.9).merge(detector.anomaly_score(cut))
-    assert detector.threshold_ == pytest.approx(expected.threshold, rel=1e-9)
+    expected = errors.faded(0.9).joined(detector.anomaly_score(cut)[np.newaxis])
+    deviation = np.sqrt(expected.squares[0] / expected.count)
+    assert detector.threshold_ == pytest.approx(expected.mean[0] + 3 * deviation, rel=1e-9)
     with pytest.raises(ValueError, match=r"5 features.*expecting 6"):
         detector.partial_fit(second[:, :5])
     detector.partial_fit(second[:1])  # one record is a part too

@@ -568,7 +568,7 @@ def test_cut_off_at_its_last_steps_no_release_is_left_beside_anothers_key(
             raise SystemExit
         replace(*args)
 
-    monkeypatch.setattr("isinglass.table.write.os.replace", cut_off)
+    monkeypatch.setattr("isinglass.files.os.replace", cut_off)
     with pytest.raises(SystemExit):
         release(table, tmp_path / "out.parquet", force=True, again=True)
     assert len(renamed) == at

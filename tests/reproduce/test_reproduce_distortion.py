@@ -22,8 +22,8 @@ from isinglass_papers.distortion.rates import detection_rate
 from isinglass_papers.distortion.rules import Repeated
 from isinglass_papers.distortion.setting import (
     ENGINES,
-    Part,
-    Table,
+    ExperimentPart,
+    PreparedTable,
     engine_tables,
     network,
     seeds,
@@ -206,9 +206,9 @@ def test_what_stands_in_is_said(found):
 def test_missing_engines_are_named_and_the_rest_is_run(monkeypatch, tmp_path):
     light = ("projected", "curves", "coil", "lemmas", "moments", "distances", "inversion")
     for name in (*light, "corners", "saturation", "defaults", "slopes"):
-        monkeypatch.setattr(distortion, name, lambda *_: Part())
-    monkeypatch.setattr(distortion, "sizes", lambda *_: (Part(), {}))
-    monkeypatch.setattr(distortion, "archive", lambda *_: Part(notes=["as many rows"]))
+        monkeypatch.setattr(distortion, name, lambda *_: ExperimentPart())
+    monkeypatch.setattr(distortion, "sizes", lambda *_: (ExperimentPart(), {}))
+    monkeypatch.setattr(distortion, "archive", lambda *_: ExperimentPart(notes=["as many rows"]))
     found = distortion.reproduce(How(folder=str(tmp_path)), quiet)
     lacks = " ".join(lack.what for lack in found.missing)
     assert all(name in lacks for name in ENGINES)
@@ -224,7 +224,7 @@ def test_no_table_stands_in_for_missing_engines(tmp_path):
 
 def test_the_same_seed_gives_the_same_rates():
     X = unit(np.random.default_rng(3).normal(size=(400, 6)))
-    table = Table("t", "t", X, None, 20, "")
+    table = PreparedTable("t", "t", X, None, 20, "")
     keys = seeds(How(seed=5), 10, 3)
     first, again = (detection_rate(table, keys, lambda k: network("tanh", seed=k)) for _ in "ab")
     other = detection_rate(table, seeds(How(seed=6), 10, 3), lambda k: network("tanh", seed=k))
@@ -239,7 +239,7 @@ def test_no_two_experiments_share_a_key():
 
 def test_a_rate_is_the_share_of_the_same_rows():
     X = unit(np.random.default_rng(4).normal(size=(300, 5)))
-    table = Table("t", "t", X, None, 10, "")
+    table = PreparedTable("t", "t", X, None, 10, "")
     kept = detection_rate(
         table, (1, 2), lambda key: Distortion("identity", bounds="scaled", random_state=key)
     )

@@ -10,13 +10,13 @@ from isinglass_papers.core.result import How
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.archive import Searched, archive, archive_note
 from isinglass_papers.distortion.rules import Repeated
-from isinglass_papers.distortion.setting import Table, unit
+from isinglass_papers.distortion.setting import PreparedTable, unit
 
 
 def small_table():
     X = unit(np.random.default_rng(3).normal(size=(500, 29)))
     known = {(f, 29): Repeated(95.0, 1.0, 10) for f in printed.KINDS}
-    return Table("t", "t", X, None, 20, "no flights"), known
+    return PreparedTable("t", "t", X, None, 20, "no flights"), known
 
 
 def test_the_archive_waits_to_be_asked_and_then_streams():

@@ -23,8 +23,8 @@ from isinglass_papers.distortion.moments import (
 from isinglass_papers.distortion.projected import size_claim
 from isinglass_papers.distortion.rates import good_claim
 from isinglass_papers.distortion.rules import Repeated, counted, refuted
-from isinglass_papers.distortion.saturation import Attacked, meaning_claim, range_claim
-from isinglass_papers.distortion.scores import Pair, score_claims
+from isinglass_papers.distortion.saturation import ExplainedShares, meaning_claim, range_claim
+from isinglass_papers.distortion.scores import ScorePair, score_claims
 from isinglass_papers.distortion.sizes import SIZES, order_claim
 from isinglass_papers.distortion.slopes import READINGS, STEP, slope_claim, steep_claim
 
@@ -178,16 +178,16 @@ def test_figure_10c_by_its_range():
     [(0.5, 1.0, FAILS), (1.0, 1.0, PARTLY), (0.3, 0.3, PARTLY), (0.1, 0.1, PARTLY)],
 )
 def test_what_the_index_means(pairs, key, verdict):
-    near = Attacked(over(0.99, 0.01), over(0.99, 0.01), over(1.0, 0.0))
-    far = Attacked(over(pairs, 0.01), over(0.2, 0.01), over(key, 0.01))
+    near = ExplainedShares(over(0.99, 0.01), over(0.99, 0.01), over(1.0, 0.0))
+    far = ExplainedShares(over(pairs, 0.01), over(0.2, 0.01), over(key, 0.01))
     claim = meaning_claim((0.1, 0.94), near, far)
     assert claim.verdict == verdict
     assert ("the other way" in claim.ours) == (pairs < 0.9)
 
 
 def test_an_index_that_attackers_follow_and_cannot_pass_would_hold():
-    near = Attacked(*[over(0.1, 0.01)] * 3)
-    far = Attacked(*[over(0.3, 0.01)] * 3)
+    near = ExplainedShares(*[over(0.1, 0.01)] * 3)
+    far = ExplainedShares(*[over(0.3, 0.01)] * 3)
     assert meaning_claim((0.1, 0.94), near, far).verdict == HOLDS
 
 
@@ -204,9 +204,9 @@ def test_figures_7_to_9(correlation, tanh, square, kept, verdicts):
     none = np.empty(0)
     found = {}
     for i, t in enumerate(NAMED):
-        found[t, "identity"] = Pair(none, none, correlation[i], over(0.1, 0.01), 1.0)
-        found[t, "tanh"] = Pair(none, none, 0.5, over(tanh[i], 0.01), kept[i])
-        found[t, "square"] = Pair(none, none, 0.5, over(square[i], 0.01), 1.0)
+        found[t, "identity"] = ScorePair(none, none, correlation[i], over(0.1, 0.01), 1.0)
+        found[t, "tanh"] = ScorePair(none, none, 0.5, over(tanh[i], 0.01), kept[i])
+        found[t, "square"] = ScorePair(none, none, 0.5, over(square[i], 0.01), 1.0)
     assert [claim.verdict for claim in score_claims(found, NAMED)] == verdicts
 
 

@@ -17,10 +17,10 @@ from isinglass_papers.multiparty import printed as multiparty_printed
 from isinglass_papers.multiparty.argued import _mostly, analysis, estimation
 from isinglass_papers.multiparty.attacks import HALF, JOINT, PAPER, PUBLIC, TWICE
 from isinglass_papers.multiparty.claims import _of_sets, _surely_falls, accuracy, claims
-from isinglass_papers.multiparty.detection import Detection
+from isinglass_papers.multiparty.detection import SetDetection
 from isinglass_papers.multiparty.numbers import table_1
 from isinglass_papers.multiparty.printed import ALPHAS
-from isinglass_papers.multiparty.protocol import Outcome
+from isinglass_papers.multiparty.protocol import HeldOutScores
 from isinglass_papers.multiparty.shares import Share
 from isinglass_papers.multiparty.theory import Guesses
 
@@ -231,7 +231,7 @@ def outcome(area, private, threshold=0.0):
     """Scores whose areas under the curve are `area` and `private` hundredths."""
     ladder = np.arange(100.0)
     scores = [np.r_[ladder, share - 0.5] for share in (area, private)]
-    return Outcome(np.arange(101) == 100, scores[0], threshold, scores[1])
+    return HeldOutScores(np.arange(101) == 100, scores[0], threshold, scores[1])
 
 
 def areas(narrow, wide, private=50, by_r=None, threshold=0.0):
@@ -245,7 +245,7 @@ def areas(narrow, wide, private=50, by_r=None, threshold=0.0):
             by_alpha = {a: [outcome(area, private, threshold)] * 2 for a, area in levels}
             kept = by_r or (100, 100)
             by_share = {r: [outcome(kept[r > 1], private)] for r in one.by_r}
-            detected[name] = Detection(name, one.n, one.records, 1, by_alpha, by_share)
+            detected[name] = SetDetection(name, one.n, one.records, 1, by_alpha, by_share)
         return replace(evidence, detected=detected)
 
     return change
@@ -434,7 +434,7 @@ def test_one_draw_of_twenty_does_not_leave_a_verdict_open():
     ],
 )
 def test_a_fall_is_beyond_chance_by_the_spread_of_its_draws(before, after, falls):
-    one = Detection("abalone", 8, 1000, 300)
+    one = SetDetection("abalone", 8, 1000, 300)
     for alpha, seen in ((0.01, before), (0.6, after)):
         one.by_alpha[alpha] = [outcome(area, 50) for area in seen]
     assert _surely_falls(one, 0.01, 0.6) is falls
@@ -461,7 +461,7 @@ def test_a_claim_says_on_how_many_of_its_sets_it_is_judged(there, of, expected, 
     [((94, 96), 70, ""), ((97, 99), 94, "tested with T"), ((97, 99), 98, "unexplained")],
 )
 def test_a_number_that_differs_says_why_or_that_nobody_knows(public, private, begins):
-    one = Detection("abalone", 8, 1000, 300)
+    one = SetDetection("abalone", 8, 1000, 300)
     for alpha in (None, *multiparty_printed.ALPHAS):
         one.by_alpha[alpha] = [outcome(area, private) for area in public]
     (number,) = [n for n in table_1({"abalone": one}) if n.what == "abalone, alpha = 0.01"]

@@ -10,8 +10,8 @@ from isinglass_papers.core.result import How
 from isinglass_papers.core.variance import explained
 from isinglass_papers.multiparty.attacks import best_match, private_matrix
 from isinglass_papers.multiparty.protocol import (
-    Outcome,
-    Setting,
+    HeldOutScores,
+    ProtocolSetting,
     experiment,
     matrix_of,
     participant,
@@ -25,20 +25,22 @@ pytest.importorskip("torch", reason="the network needs isinglass[neural]")
 
 def test_a_seed_repeats_and_all_settings_meet_the_same_anomalies():
     table = np.random.default_rng(0).random((120, 5)).astype(np.float32)
-    first = experiment(table, Setting(0.1, 3), [1, 2])
-    again = experiment(table, Setting(0.1, 3), [1, 2])
+    first = experiment(table, ProtocolSetting(0.1, 3), [1, 2])
+    again = experiment(table, ProtocolSetting(0.1, 3), [1, 2])
     np.testing.assert_array_equal(first.scores, again.scores)
-    raw = experiment(table, Setting(None, 3), [1, 2])
+    raw = experiment(table, ProtocolSetting(None, 3), [1, 2])
     np.testing.assert_array_equal(first.added, raw.added)
     assert len(raw.scores) == 63  # half of 120 records and 6 anomalies
-    assert not np.array_equal(first.scores, experiment(table, Setting(0.1, 3), [1, 3]).scores)
+    assert not np.array_equal(
+        first.scores, experiment(table, ProtocolSetting(0.1, 3), [1, 3]).scores
+    )
 
 
 @pytest.mark.parametrize("alpha", [None, 0.01])
 def test_the_records_that_were_added_are_the_ones_marked(alpha):
     """All others are one and the same, so that whatever differs was added."""
     table = np.full((120, 5), 0.5, dtype=np.float32)
-    one = experiment(table, Setting(alpha, 60), [4])
+    one = experiment(table, ProtocolSetting(alpha, 60), [4])
     assert one.added.sum() in range(1, 7)
     assert len(np.unique(one.scores[~one.added])) == 1
     assert len(np.unique(one.scores[one.added])) == one.added.sum()
@@ -46,7 +48,7 @@ def test_the_records_that_were_added_are_the_ones_marked(alpha):
 
 def test_an_outcome_counts_pairs_in_order():
     added = np.array([False, False, False, True, True])
-    one = Outcome(added, np.array([0.1, 0.2, 0.6, 0.5, 0.9]), 0.55)
+    one = HeldOutScores(added, np.array([0.1, 0.2, 0.6, 0.5, 0.9]), 0.55)
     assert one.auc == pytest.approx(5 / 6)
     assert (one.caught, one.false_alarms) == (0.5, pytest.approx(1 / 3))
     np.testing.assert_allclose(one.roc(np.array([0.0, 1 / 3, 1.0])), [0.5, 1.0, 1.0])

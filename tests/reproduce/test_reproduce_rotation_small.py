@@ -13,12 +13,12 @@ from isinglass_papers.core.data import Sets
 from isinglass_papers.rotation import claims
 from isinglass_papers.rotation.accuracy import (
     AT_RANDOM,
-    Trial,
+    AccuracyTrial,
     accuracies,
     cross_validated,
     folds,
 )
-from isinglass_papers.rotation.found import QUICK, Found
+from isinglass_papers.rotation.found import QUICK, MeasuredSets
 from isinglass_papers.rotation.levels import _one_pair, grouped, iterations, search
 from isinglass_papers.rotation.nearest import gap
 from isinglass_papers.rotation.numbers import _change
@@ -40,7 +40,7 @@ def test_a_map_that_is_no_rotation_refutes_the_theorems(shipped, monkeypatch):
         return Z, Z
 
     monkeypatch.setattr("isinglass_papers.rotation.accuracy.turned", stretched)
-    broken = Found(QUICK)
+    broken = MeasuredSets(QUICK)
     for table in shipped:
         broken.tables[table.name] = table
         broken.accuracy[table.name] = accuracies(table, 1, 3, 100)
@@ -68,7 +68,7 @@ def cost(r, order, deviations):
 
 @pytest.mark.parametrize(("printed", "explains"), [(-1.0, True), (9.0, False)])
 def test_a_change_is_explained_by_chance_only_as_far_as_chance_goes(printed, explains):
-    own = Trial((60.0, 64.0), (0.0,), (1.0, 2.0), 0.0, 0.0)
+    own = AccuracyTrial((60.0, 64.0), (0.0,), (1.0, 2.0), 0.0, 0.0)
     note = _change("", "", printed, AT_RANDOM, own, 0.0).note
     assert "60.0 to 64.0" in note
     assert ("may explain theirs" in note) is explains

@@ -14,12 +14,14 @@ from isinglass_papers.sensitive.cases import CASES
 from isinglass_papers.sensitive.example import KS, example, figure_5
 from isinglass_papers.sensitive.graph import Checked, figure_4
 from isinglass_papers.sensitive.moved import Moved
-from isinglass_papers.sensitive.records import Errors, Found, Score
+from isinglass_papers.sensitive.records import CountScore, Errors, MeasuredTable
 
 COIN = 1 / (1 + np.exp(0.1))
 
 
-def fake(name: str, n_records: int, *, own: int = 1, near: int = 1, f1=None, **errors) -> Found:
+def fake(
+    name: str, n_records: int, *, own: int = 1, near: int = 1, f1=None, **errors
+) -> MeasuredTable:
     """A table of ten anomalies, each with `own` copies and `near` records within r."""
     (case,) = (each for each in CASES if each.name == name)
     case = case.of(n_records, 6)
@@ -33,14 +35,14 @@ def fake(name: str, n_records: int, *, own: int = 1, near: int = 1, f1=None, **e
         | small
     )
     f1 = {"sensitive": 0.9, "sparse": 0.9, "dp": 0.6, "B1": 0.1, "B2": 0.1} | (f1 or {})
-    scores = tuple(Score(m, None, 0.5, 0.5, value, 0.5) for m, value in f1.items())
-    return Found(
+    scores = tuple(CountScore(m, None, 0.5, 0.5, value, 0.5) for m, value in f1.items())
+    return MeasuredTable(
         case, n_records, Errors(**values), scores, Chosen(case.beta, case.r, 10), counts,
         np.arange(100) < 10, np.arange(100) < 5,
     )  # fmt: skip
 
 
-def three(**changed) -> list[Found]:
+def three(**changed) -> list[MeasuredTable]:
     """Three tables of growing size; what is changed is changed in the last."""
     return [
         fake("thyroid", 3772),

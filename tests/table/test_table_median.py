@@ -42,7 +42,7 @@ def test_large_tables_take_few_passes_and_little_memory(monkeypatch):
     X = np.random.default_rng(0).normal(size=(30_001, 3)) + [0, 1e9, -5]
     X[::7, 1] = X[0, 1]
     passes, gathered = [], []
-    gather = median._Search.gather
+    gather = median._MedianSearch.gather
 
     def watched(search, block):
         gather(search, block)
@@ -52,7 +52,7 @@ def test_large_tables_take_few_passes_and_little_memory(monkeypatch):
         passes.append(1)
         return iter(np.array_split(X, 5))
 
-    monkeypatch.setattr(median._Search, "gather", watched)
+    monkeypatch.setattr(median._MedianSearch, "gather", watched)
     np.testing.assert_array_equal(medians(blocks, 3), np.median(X, axis=0))
     assert len(passes) <= 7  # six of counting at most, one of gathering
     assert max(gathered) <= 1000

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from isinglass.table.order import RowOrder
+from isinglass.table.order import RowOrderCheck
 
 
 def fed(X, sizes):
-    order, start = RowOrder(X.shape[1]), 0
+    order, start = RowOrderCheck(X.shape[1]), 0
     for size in sizes:
         order.add(X[start : start + size])
         start += size
@@ -42,7 +42,7 @@ def test_the_sample_does_not_depend_on_the_batches(sizes):
 
 
 def test_memory_stays_bounded():
-    order = RowOrder(4)
+    order = RowOrderCheck(4)
     for _ in range(300):
         order.add(np.zeros((1000, 4)))
     held = sum(block.base.nbytes if block.base is not None else block.nbytes

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from isinglass.table.survey import Surveyor, survey
+from isinglass.table.survey import RunningMoments, Surveyor, survey
 
 TABLES = hnp.arrays(
     st.sampled_from([np.float64, np.float32]),
@@ -84,3 +84,20 @@ def test_asking_in_between_changes_nothing():
 
 def test_values_never_print():
     assert "98765" not in repr(survey(np.array([[98765.4321], [1.0]])))
+
+
+def test_moments_of_parts_join_and_fade():
+    values = np.random.default_rng(0).exponential(size=500)
+    none = RunningMoments(0, np.zeros(1), np.zeros(1))
+    joined = none
+    for part in np.split(values, [3, 120, 121]):
+        joined = joined.joined(part[np.newaxis])
+    assert joined.mean[0] == pytest.approx(values.mean(), rel=1e-12)
+    assert joined.squares[0] / joined.count == pytest.approx(values.var(), rel=1e-12)
+    # Faded rows count like rows of less weight.
+    faded = none.joined(values[np.newaxis, :100]).faded(0.9).joined(values[np.newaxis, 100:])
+    weight = np.where(np.arange(500) < 100, 0.9, 1.0)
+    mean = np.average(values, weights=weight)
+    assert faded.mean[0] == pytest.approx(mean, rel=1e-12)
+    variance = np.average((values - mean) ** 2, weights=weight)
+    assert faded.squares[0] / faded.count == pytest.approx(variance, rel=1e-12)

@@ -25,7 +25,7 @@ from isinglass.attack.knowledge import (
 from isinglass.attack.learning.noisy_targets import WAYS, explained
 from isinglass.attack.noise.row_filter import filtered
 from isinglass.attack.noise.size import noise_variance, releases_averaged
-from isinglass.attack.order.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.attack.order.row_pairs import RowPairGuesser, distinct_pairs, learn_and_interpolate
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -94,7 +94,7 @@ class KeptColumnsAttack(Attack):
         if len(rows):
             place = np.argsort(order, kind="stable")
             at_pairs = found[rows] if left_out is None or not taught else mean + left_out
-            first = Candidate(at_pairs, lambda: found[order])
+            first = RowPairGuesser(at_pairs, lambda: found[order])
             found = found.copy()
             found[order] = learn_and_interpolate(
                 rows_seen[order], first, place[rows], records, known, rng

@@ -13,7 +13,7 @@ from isinglass.attack.columns.marginals import deviations, divisors, statistics_
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownPairs, PublicTable
 from isinglass.attack.linking.cells import CellFamily, Cells, taught_by_itself
 from isinglass.attack.linking.code_patterns import has_patterns, row_colors, same_columns
-from isinglass.attack.linking.families import Family, Features, Seen
+from isinglass.attack.linking.families import FeatureFamily, Seen, SettledFeatures
 from isinglass.attack.linking.groups import group_members
 from isinglass.attack.linking.invariants import PLAIN
 from isinglass.attack.linking.kept_by_maps import kept_by_maps
@@ -39,7 +39,7 @@ from isinglass.measure.separation import sample_rows
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
-Kind = Family | CellFamily
+Kind = FeatureFamily | CellFamily
 
 #: Without pairs, plain values stand unless so many more rows are clear.
 _CLEARER = 0.1
@@ -218,7 +218,9 @@ def _joined(judges: Judges, kinds: list[Kind], levels: list[Array], best: int) -
     if isinstance(kinds[best], CellFamily) or not levels[best].any():
         return [kinds[best]]
     means = [level.mean() for level in levels[: len(kinds)]]
-    nearly = [int(i) for i in np.argsort(means, kind="stable") if isinstance(kinds[i], Family)]
+    nearly = [
+        int(i) for i in np.argsort(means, kind="stable") if isinstance(kinds[i], FeatureFamily)
+    ]
     found, lowest = [kinds[best]], levels[best]
     for i in [i for i in nearly if i != best][:_JOINED]:
         tried = judges.levels([kinds[best], kinds[i]])
@@ -227,7 +229,7 @@ def _joined(judges: Judges, kinds: list[Kind], levels: list[Array], best: int) -
     return found
 
 
-def _built(settled: Features | Cells, Z: Array, P: Array) -> PatternLinker:
+def _built(settled: SettledFeatures | Cells, Z: Array, P: Array) -> PatternLinker:
     """The linker of a whole release."""
     if isinstance(settled, Cells):
         return PatternLinker(P, settled.name, cells=(settled, Z))

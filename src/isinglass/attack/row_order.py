@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
-from isinglass.attack.columns.marginals import clipped, statistics_for
+from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -19,14 +19,14 @@ from isinglass.attack.knowledge import (
     PublicTable,
     RowOrder,
 )
-from isinglass.attack.linking.registration import registered
+from isinglass.attack.linking.near import nearest_records
 from isinglass.attack.noise.cell_law import told_by_cells
 from isinglass.attack.noise.law import additive_law
 from isinglass.attack.noise.row_filter import filtered
 from isinglass.attack.noise.shared import without_shared_noise
 from isinglass.attack.noise.size import noise_variance, releases_averaged
 from isinglass.attack.order.row_blocks import known_of_blocks, stacked, unstacked
-from isinglass.attack.order.row_pairs import Candidate, distinct_pairs, learn_and_interpolate
+from isinglass.attack.order.row_pairs import RowPairGuesser, distinct_pairs, learn_and_interpolate
 from isinglass.attack.posterior import posterior_by_statistics
 from isinglass.errors import AttackError
 
@@ -103,7 +103,7 @@ class RowOrderAttack(Attack):
             place = np.empty(len(order), dtype=np.intp)
             place[order] = np.arange(len(order))
             at = place[chosen]
-            first = None if found is None else Candidate(found[at], lambda: found)
+            first = None if found is None else RowPairGuesser(found[at], lambda: found)
             guess = learn_and_interpolate(rows, first, at, records, known, rng)
         elif found is not None:
             guess = found
@@ -191,3 +191,35 @@ def _groups_told(rows: Array, guess: Array, groups: Rows, known: Knowledge) -> A
     told = count[groups] > 0
     exact = rows - means[groups]
     return np.where(told[:, np.newaxis], exact, guess)
+
+
+Groups = NDArray[np.intp]
+
+_ROUNDS = 20
+#: A move by less than this many deviations changes no neighbor any more.
+_STILL = 1e-9
+
+
+def registered(rows: Array, groups: Groups, records: Array) -> Array:
+    """The record behind each row, where all rows of a group are off by one and the same.
+
+    Each row names its nearest record; the median of what a group is off by moves it nearer, until
+    nothing moves (Besl and McKay's iterative closest point, one shift a group). Medians, as rows
+    that name a wrong record are off by anything.
+    """
+    unit = divisors(deviations(records))
+    moved, table = rows / unit, records / unit
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[0]] - 1))
+    members = np.split(order, starts[1:])
+    near = nearest_records(moved, table)
+    for _ in range(_ROUNDS):
+        gaps, farthest = table[near] - moved, 0.0
+        for rows_of_group in members:
+            shift = np.median(gaps[rows_of_group], axis=0)
+            moved[rows_of_group] += shift
+            farthest = max(farthest, float(np.abs(shift).max()))
+        near = nearest_records(moved, table)
+        if farthest < _STILL:
+            break
+    return np.asarray(records[near])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.attack.base import Attack, rows_of
 from isinglass.attack.knowledge import Fact, Knowledge, PublicTable
-from isinglass.attack.linking.families import Family, Features, Seen
+from isinglass.attack.linking.families import FeatureFamily, Seen, SettledFeatures
 from isinglass.attack.linking.kept_by_maps import kept_by_maps
 from isinglass.attack.linking.near import nearest_records
 from isinglass.attack.linking.pattern_choice import far_nearer
@@ -84,9 +84,9 @@ def _rows(Z: Array, rng: np.random.Generator) -> Array:
     return np.asarray(Z[sample_rows(len(Z), rng, most)])
 
 
-def _settled(Z: Array, P: Array, rng: np.random.Generator) -> list[Features]:
+def _settled(Z: Array, P: Array, rng: np.random.Generator) -> list[SettledFeatures]:
     """All features that no pair is needed for."""
-    kinds: list[Family] = list(kept_by_maps(Z, P))
+    kinds: list[FeatureFamily] = list(kept_by_maps(Z, P))
     if Z.shape[1] == P.shape[1]:
         kinds += features_of(Z, P, None, rng, brief=len(P) > _LARGE)
     some = sample_rows(len(Z), rng, SOME), sample_rows(len(P), rng, SOME)
@@ -104,7 +104,7 @@ def _among_strangers(name: str, P: Array, rng: np.random.Generator) -> float:
     return 0.0
 
 
-def _clear(settled: Features, tables: list[Array], records: Array) -> list[float]:
+def _clear(settled: SettledFeatures, tables: list[Array], records: Array) -> list[float]:
     """Of each table the share of rows with one record far nearer than the second, and no other
     row's."""
     rows = np.vstack(tables)

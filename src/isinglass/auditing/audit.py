@@ -45,7 +45,6 @@ from isinglass.auditing.context import (
 from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
 from isinglass.auditing.files.persons import PersonColumn, person_codes
 from isinglass.auditing.findings import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
-from isinglass.auditing.halves import halves_linked
 from isinglass.auditing.kept_linkage import KeepingLinkage
 from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.membership import membership, or_by_person, unclear_members
@@ -59,7 +58,7 @@ from isinglass.auditing.runner import Outcome, attack_all
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.scoring import wilson
 from isinglass.auditing.selection import NEED_ROWS, plan, plan_given
-from isinglass.auditing.singling_out import singled_out
+from isinglass.auditing.singling_out import halves_linked, singled_out
 from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, cast_rows, far_rows
 from isinglass.auditing.view_choice import promising
 from isinglass.detect.base import Detector

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from isinglass.auditing.findings import ATTACKERS
 from isinglass.errors import AuditError
+from isinglass.stated import is_number
 
 KNOWN = {
     "detection": {"minimum"},
@@ -122,7 +122,3 @@ class PolicyReader:
         if value is not None and not isinstance(value, dict):
             raise AuditError(f"{self._name}: {section}.{key} must be a section of its own")
         return dict(value or {})
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

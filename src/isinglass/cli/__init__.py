@@ -25,6 +25,7 @@ from isinglass.cli import (
     tune,
 )
 from isinglass.cli.stopping import StoppedError
+from isinglass.files import STOP_SIGNALS
 from isinglass.printable import shorten
 
 #: characters of an error, which may quote a name or a setting from a file
@@ -76,7 +77,7 @@ def main() -> NoReturn:
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1 or bool(os.environ.get("ISINGLASS_DEBUG"))
     warnings.showwarning = _show_warning
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOP_SIGNALS:
         signal.signal(number, _stop)
     try:
         app(arguments, prog_name="isinglass", standalone_mode=True)
@@ -94,7 +95,7 @@ def _show_warning(message: Warning | str, *about: object, **more: object) -> Non
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for other in STOP_SIGNALS:
         signal.signal(other, signal.SIG_IGN)  # cleaning up is not to be interrupted
     raise StoppedError(number)
 

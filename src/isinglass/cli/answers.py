@@ -59,7 +59,7 @@ def refusal_document(refused: BudgetError, *, dry_run: bool) -> dict[str, Any]:
 
 def write(out: Path, answers: list[Answer]) -> None:
     """Row, anomalous and epsilon of every answer, whole or not at all."""
-    from isinglass.table.write import whole_file
+    from isinglass.files import whole_file
 
     with whole_file(out) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +15,9 @@ import typer
 from isinglass.cli.numbers import drop_option
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from isinglass.curate.ledger.ledger import Ledger
 
 
@@ -127,7 +132,6 @@ def ask(
     """
     from isinglass.cli import answers, show
     from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.own_files import has_left, same_file
     from isinglass.cli.question import check_question, listed_modes, refuse_ignored
     from isinglass.cli.stopping import saying
     from isinglass.curate.curator import Curator
@@ -305,3 +309,34 @@ def _space(
 def _place(ledger: str) -> str:
     """A file by its name; a database without whatever a URL may hold."""
     return "the ledger" if "://" in ledger else f"the ledger {ledger}"
+
+
+def same_file(table: Path, records: Path) -> bool:
+    """The same path, inode or bytes: a check of files, never of records against rows."""
+    if os.path.realpath(table) == os.path.realpath(records):
+        return True
+    try:
+        if os.path.samefile(table, records):
+            return True
+        if os.path.getsize(table) != os.path.getsize(records):
+            return False
+        return _digest(table) == _digest(records)
+    except OSError:
+        return False  # whoever opens it will say what is wrong
+
+
+def _digest(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def has_left(X: NDArray[np.float64], names: Sequence[str]) -> bool:
+    """Whether the table has left as a release, by the owner's register, where there is one."""
+    from isinglass.register import Register
+
+    if not Register.begun():
+        return False
+    register = Register()
+    prints = register.fingerprinter(names)
+    prints.add(X)
+    return bool(register.earlier(prints.result()))

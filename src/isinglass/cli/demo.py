@@ -22,7 +22,7 @@ def demo(
     from isinglass.demo.page import render
     from isinglass.demo.story import run
     from isinglass.errors import PrivacyWarning
-    from isinglass.table.write import whole_file
+    from isinglass.files import whole_file
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks

@@ -206,7 +206,7 @@ def _write(out: Path, found: DistanceOutliers, *, force: bool) -> None:
     import numpy as np
     import pyarrow as pa
 
-    from isinglass.table.write import whole_file
+    from isinglass.files import whole_file
 
     table = pa.table(
         {
@@ -237,7 +237,7 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
         return
     import os
 
-    from isinglass.table.write import refuse_unwritable
+    from isinglass.files import refuse_unwritable
 
     _check("-o", out, out.suffix.lower() in (".csv", ".parquet"), "a .csv or .parquet file")
     refuse_unwritable(out, force=force)

@@ -24,6 +24,7 @@ def doctor(
         "optional": {name: _version(name) for name in _OPTIONAL},
         "accelerators": _accelerators(),
         "register": _register(),
+        "ledgers": _ledgers(),
         "release_seconds_per_million_rows": _times(),
     }
     if as_json:
@@ -91,6 +92,12 @@ def _register() -> str:
         return str(Register().folder)
     except IsinglassError as error:
         return f"unusable: {error}"
+
+
+def _ledgers() -> str:
+    from isinglass import files
+
+    return "work here" if files.LOCKS else "do not work here: this system has no file locks"
 
 
 def _times() -> dict[str, Any]:

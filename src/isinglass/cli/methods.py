@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.stated import is_number
 
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation
@@ -86,14 +86,10 @@ def _fits(name: str, value: Any, default: Any) -> bool:
     if isinstance(default, bool | str):
         return isinstance(value, type(default))
     if isinstance(value, list):
-        return name in _PER_COLUMN and all(_is_number(v) for v in value)
+        return name in _PER_COLUMN and all(is_number(v) for v in value)
     if isinstance(value, float) and isinstance(default, int):
         return False
-    return _is_number(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number(value)
 
 
 def name_of(method: str, parameters: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from isinglass.cli import show
 from isinglass.cli.numbers import drop_option
+from isinglass.formats import share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,7 +247,7 @@ def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | No
         show.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
     rows: list[tuple[str, ...]] = [("epsilon", *SHARES, "queries at one place", "")]
     rows += [
-        (text(point.micro), *map(_share, point.shares.values()), f"{point.queries_here:,}",
+        (text(point.micro), *map(share, point.shares.values()), f"{point.queries_here:,}",
          "<-" if point.micro == found.chosen.micro else "")
         for point in found.frontier
     ]  # fmt: skip
@@ -284,7 +285,3 @@ def _same_space(
     words += [] if bounds is None else ["--bounds", str(bounds)]
     words += [] if metric == "euclidean" else ["--metric", metric]
     return words + ([] if p is None else ["--p", repr(p)])
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from isinglass.curate.answer import Answer, Price
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
-from isinglass.curate.ledger.batch import Price as Priced
+from isinglass.curate.ledger.batch import MicroPrice
 from isinglass.curate.ledger.contract import CURATOR
 from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.mechanisms.compiler import CompiledMechanism
@@ -283,7 +283,7 @@ class Curator:
         rest, kind = (asked.k, asked.count_query, asked.influence), asked.privacy
         return [Query(place, *rule, price, *rest, privacy=kind) for place in places]
 
-    def _price(self, queries: list[Query], user: str = CURATOR, **how: Any) -> list[Priced]:
+    def _price(self, queries: list[Query], user: str = CURATOR, **how: Any) -> list[MicroPrice]:
         waits = self._deadline if user != CURATOR else None
         with waits.kept(len(queries)) if waits else nullcontext():
             return self.ledger.price(queries, user=user, agreement=self._agreement, **how)

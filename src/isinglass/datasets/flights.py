@@ -10,7 +10,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from isinglass import chance
 from isinglass.datasets.dataset import Dataset
-from isinglass.datasets.sensors import Code, Moments, Sensor, Single, codes_up_to, sensors_up_to
+from isinglass.datasets.sensors import (
+    AircraftState,
+    Code,
+    Sensor,
+    Single,
+    codes_up_to,
+    sensors_up_to,
+)
 
 # Rows are made in blocks, each from a generator of its own, and then cut to the asked batches;
 # this is why batches never change what is in them. Not a power of two: the transposed copy below
@@ -186,7 +193,7 @@ def _cut(archive: _Archive, batch_rows: int, dtype: DTypeLike) -> Iterator[Datas
         yield Dataset(X, is_outlier, names)
 
 
-def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> Moments:
+def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> AircraftState:
     """Cut the rows into flights, draw what sets each flight apart, and fly it."""
     n_flights = max(1, round(rows / _FLIGHT_ROWS))
     ends = np.cumsum(rng.uniform(0.6, 1.4, size=n_flights))
@@ -226,7 +233,7 @@ def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> Moments:
     # Calibrated airspeed to Mach number, subsonic.
     impact = (1 + 0.2 * (airspeed / 661.47) ** 2) ** 3.5 - 1
     mach = np.sqrt(5 * ((impact / pressure + 1) ** (2 / 7) - 1))
-    return Moments(
+    return AircraftState(
         level=level,
         climb=climb,
         altitude=altitude,
@@ -247,7 +254,7 @@ def _moments(rows: int, fleet: _Fleet, rng: np.random.Generator) -> Moments:
 
 
 def _readings(
-    sensors: tuple[Sensor, ...], moments: Moments, fleet: _Fleet, rng: np.random.Generator
+    sensors: tuple[Sensor, ...], moments: AircraftState, fleet: _Fleet, rng: np.random.Generator
 ) -> Single:
     """What the sensors show, one line per sensor."""
     spans = np.array([sensor.span for sensor in sensors], dtype=np.float32)[:, None]

@@ -17,7 +17,7 @@ _SENSOR_SEED = 1947
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class AircraftState:
     """The state of the aircraft at every row of a block; all sensors are functions of it."""
 
     level: Single  # 0 on the ground, 1 at cruise
@@ -45,7 +45,7 @@ class Sensor:
     name: str
     span: float
     wear: float
-    read: Callable[[Moments], Single]
+    read: Callable[[AircraftState], Single]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Code:
     """A column of whole numbers."""
 
     name: str
-    read: Callable[[Moments], NDArray[Any]]
+    read: Callable[[AircraftState], NDArray[Any]]
 
 
 _SENSORS = (
@@ -120,24 +120,24 @@ def codes_up_to(count: int) -> tuple[Code, ...]:
     return (*_CODES[:count], *extra)
 
 
-def _lift(m: Moments) -> Single:
+def _lift(m: AircraftState) -> Single:
     """The lift coefficient, up to a constant."""
     return np.asarray(m.weight * (145 / m.airspeed) ** 2)
 
 
-def _true_airspeed(m: Moments) -> Single:
+def _true_airspeed(m: AircraftState) -> Single:
     return np.asarray(38.967 * m.mach * np.sqrt(m.kelvin))
 
 
-def _total_kelvin(m: Moments) -> Single:
+def _total_kelvin(m: AircraftState) -> Single:
     return np.asarray(m.kelvin * (1 + 0.2 * m.mach**2))
 
 
-def _fuel_flow(m: Moments, wear: Single) -> Single:
+def _fuel_flow(m: AircraftState, wear: Single) -> Single:
     return np.asarray((300 + 2900 * m.power) * (0.45 + 0.55 * m.pressure) * (1 + 0.05 * wear))
 
 
-def _mixture(weights: list[float], m: Moments) -> Single:
+def _mixture(weights: list[float], m: AircraftState) -> Single:
     state = (m.level, m.climb, 5 * (m.weight - 0.8), m.power, 0.3 * m.gust, m.wear_1)
     total = np.zeros_like(m.level)
     for weight, part in zip(weights, state, strict=True):
@@ -145,5 +145,5 @@ def _mixture(weights: list[float], m: Moments) -> Single:
     return np.asarray(np.tanh(total))
 
 
-def _above(step: float, m: Moments) -> NDArray[np.bool_]:
+def _above(step: float, m: AircraftState) -> NDArray[np.bool_]:
     return np.asarray(m.level > step)

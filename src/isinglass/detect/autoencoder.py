@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
@@ -13,13 +15,18 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.detect import epochs as telling
 from isinglass.detect import network, onnx_graph
 from isinglass.detect.base import NUMBERS, Detector
-from isinglass.detect.percentiles import learned_scaling, scaled, shift_and_factor
+from isinglass.detect.network import Report
 from isinglass.progress import Progress
-from isinglass.table.running import RunningErrors
-from isinglass.table.scale import Scaling, declared_scaling
+from isinglass.table.scale import (
+    Scaling,
+    declared_scaling,
+    learned_scaling,
+    scaled,
+    shift_and_factor,
+)
+from isinglass.table.survey import RunningMoments
 
 Array = NDArray[Any]
 
@@ -113,7 +120,7 @@ class Autoencoder(Detector):
     validation_curve_: list[float]
     _scaling: Scaling
     _weights: network.Weights
-    _errors: RunningErrors
+    _errors: RunningMoments
     _rng: np.random.Generator
 
     def __init__(
@@ -233,7 +240,7 @@ class Autoencoder(Detector):
             patience=int(self.patience),
             tolerance=float(self.tolerance),
         )
-        with telling.told(self.progress, epochs) as report:
+        with training_progress(self.progress, epochs) as report:
             trained = network.train(
                 weights,
                 shown[order[len(held_back) :]],
@@ -246,10 +253,10 @@ class Autoencoder(Detector):
         errors = self._squared_errors(X, scaling, trained.weights, whole=False)
         self._scaling, self._weights, self._rng = scaling, trained.weights, rng
         if first:
-            self._errors = RunningErrors()
+            self._errors = RunningMoments(0, np.zeros(1), np.zeros(1))
             self.loss_curve_, self.validation_curve_ = [], []
-        self._errors = self._errors.fade(_FADE).merge(errors)
-        self.threshold_ = self._errors.threshold
+        self._errors = self._errors.faded(_FADE).joined(errors[np.newaxis])
+        self.threshold_ = _threshold(self._errors)
         self.loss_curve_ += trained.losses
         self.validation_curve_ += trained.held_back_losses
         self.n_epochs_ = len(self.loss_curve_)
@@ -294,3 +301,38 @@ def _check_number(name: str, value: Any, rule: str, holds: Callable[[float], boo
         raise ValueError(f"{name} must be a number {rule}, got {value!r}")
     if not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value!r}")
+
+
+def _threshold(errors: RunningMoments) -> float:
+    """The mean plus three deviations."""
+    return float(errors.mean[0] + 3 * np.sqrt(errors.squares[0] / errors.count))
+
+
+@contextlib.contextmanager
+def training_progress(progress: bool | Progress | None, max_epochs: int) -> Iterator[Report]:
+    """What to report every epoch to, for as long as training lasts."""
+    if callable(progress):
+        yield lambda epoch, loss, held: progress(_stage(epoch, loss, held), epoch, max_epochs)
+    elif progress and sys.stderr.isatty():
+        with _bar(max_epochs) as report:
+            yield report
+    else:
+        yield lambda epoch, loss, held: None
+
+
+def _stage(epoch: int, loss: float, held: float | None) -> str:
+    text = f"epoch {epoch}, loss {loss:.3g}"
+    return text if held is None else f"{text}, held back {held:.3g}"
+
+
+@contextlib.contextmanager
+def _bar(max_epochs: int) -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("epoch 0", total=max_epochs)
+        yield lambda epoch, loss, held: bar.update(
+            task, completed=epoch, description=_stage(epoch, loss, held)
+        )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass.detect.base import NUMBERS, Detector
-from isinglass.detect.float32_proxy import Space, ranges, refuse_unbounded, some_rows, space_of
+from isinglass.detect.float32_proxy import RowSpace, ranges, refuse_unbounded, some_rows, space_of
 from isinglass.detect.neighbor_index import Searcher
 from isinglass.detect.out_of_core import Blocks, gather, row_bytes, strongest_in_blocks
 from isinglass.detect.top_n import Strongest, strongest
@@ -263,7 +263,7 @@ class DistanceOutliers(Detector):
 
     def _space(
         self, X: Array, discrete: Sequence[int], weights: Doubles | None, name: str
-    ) -> Space:
+    ) -> RowSpace:
         low, high = ranges(X, self.n_jobs)
         refuse_unbounded(low, high, name)
         return space_of(low, high, some_rows(X), weights=weights, discrete=discrete)

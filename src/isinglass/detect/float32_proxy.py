@@ -24,7 +24,7 @@ _FAR = 1e15  # stand-ins end here, so that their squares stay finite in float32
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class RowSpace:
     """The distance of a table's rows: weighted squares of numbers, mismatches of codes.
 
     `columns` are those with a weight above zero; `mismatch` is what two different codes in a
@@ -105,7 +105,7 @@ def space_of(
     *,
     weights: Doubles | None = None,
     discrete: Sequence[int] = (),
-) -> Space:
+) -> RowSpace:
     """Choose how the rows of a table are represented, from its columns' ranges and some rows.
 
     Rounding costs nothing but a wider look around, so the choice never changes an answer. float32
@@ -139,7 +139,7 @@ def space_of(
         middle = np.median(sample.astype(np.float64), axis=0)
         centre[live] = np.where(coded, 0.0, middle)[live]
     columns = np.flatnonzero(weight > 0)
-    return Space(
+    return RowSpace(
         columns,
         weight[columns],
         np.where(coded, weight, 0.0)[columns],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.detect.float32_proxy import Space
+from isinglass.detect.float32_proxy import RowSpace
 from isinglass.kernels import bounds, brute, leaves, nearest, sift
 from isinglass.kernels.leaves import FAN
 from isinglass.threads import available, one_thread, spread
@@ -27,7 +27,7 @@ _BATCH_PRODUCT = 256  # queries that are compared with everything together, at m
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Scores of searched rows: exact where `done`, elsewhere only a bound."""
 
     rows: Rows
@@ -41,7 +41,7 @@ class Searcher:
     def __init__(
         self,
         X: Array,
-        space: Space,
+        space: RowSpace,
         k: int,
         kind: int,
         *,
@@ -97,7 +97,7 @@ class Searcher:
             step=max(16, index.n_leaves // 64),
         )
 
-    def own(self, places: Rows, cutoff: float = -np.inf) -> Found:
+    def own(self, places: Rows, cutoff: float = -np.inf) -> SearchResult:
         """Search for the neighbours of the table's own rows at these places of the index."""
         rows = self.index.order[places].astype(np.int64)
         home = self._leaf(places)
@@ -110,7 +110,7 @@ class Searcher:
         *,
         skip: Rows | None = None,
         best: Doubles | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Search for the neighbours of any rows; `skip` are their own row numbers, if they are
         of this table or of the larger one it is part of."""
         Q = self.space.stand_ins(A)
@@ -125,7 +125,7 @@ class Searcher:
         best[order] = sorted_best
         score, done = np.empty(len(A)), np.empty(len(A), dtype=bool)
         score[order], done[order] = found.scores, found.done
-        return Found(skip, score, done)
+        return SearchResult(skip, score, done)
 
     def _rows(self, rows: Rows) -> Array:
         """Some rows of the table, collected by all threads: they lie far apart."""
@@ -158,7 +158,7 @@ class Searcher:
 
     def search(
         self, A: Array, skip: Rows, home: Rows, cutoff: float, best: Doubles | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """Search for the neighbours of any rows, beginning in their `home` leaves.
 
         `best` holds the squared distances found in other parts of the table, and is improved.
@@ -167,11 +167,11 @@ class Searcher:
         if best is None:
             best = np.full((n, self.k), np.inf)
         if not n:
-            return Found(skip, np.empty(0), np.empty(0, dtype=bool))
+            return SearchResult(skip, np.empty(0), np.empty(0, dtype=bool))
         queries = nearest.Queries(*self.space.queries(A), skip - self.first_row, home)
         score, state = np.empty(n), np.empty(n, dtype=np.uint8)
         if self._takes_all(best.shape[1]):
-            pair = nearest.Pair(A, self.X)
+            pair = nearest.RowNumbers(A, self.X)
             spread(
                 lambda a, b: brute.all_rows(
                     pair, queries.skip, a, b, self.measure, best, score, state
@@ -184,14 +184,14 @@ class Searcher:
             self._search_alone(A, queries, cutoff, best, score, state)
         else:
             self._search_together(A, queries, cutoff, best, score, state)
-        return Found(skip, score, state == nearest.EXACT)
+        return SearchResult(skip, score, state == nearest.EXACT)
 
     def _search_alone(
         self, A: Array, queries: nearest.Queries, cutoff: float, best: Doubles, score: Doubles,
         state: NDArray[np.uint8],
     ) -> None:  # fmt: skip
         n = len(A)
-        pair, visited = nearest.Pair(A, self.X), np.zeros(n, dtype=np.int64)
+        pair, visited = nearest.RowNumbers(A, self.X), np.zeros(n, dtype=np.int64)
 
         def work(a: int, b: int) -> None:
             visited[a] = nearest.search(
@@ -217,7 +217,7 @@ class Searcher:
         parts: list[Any] = [part[long] for part in queries]
         again, scores, reach = best[long], score[long], reach[long]
         states = np.full(len(long), nearest.EXACT, dtype=np.uint8)
-        pair, few = nearest.Pair(A[long], self.X), nearest.Queries(*parts)
+        pair, few = nearest.RowNumbers(A[long], self.X), nearest.Queries(*parts)
         batches = _even(len(long), _BATCH_PRODUCT, available(self.n_jobs))
         with one_thread():
             spread(

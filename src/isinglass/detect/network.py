@@ -123,7 +123,7 @@ def calculating() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Network:
+class TensorNetwork:
     """Weights on a device, as tensors."""
 
     def __init__(self, weights: Weights, device: Any, dtype: Any = None) -> None:
@@ -200,7 +200,7 @@ def train(
     with calculating():
         z = torch.from_numpy(table).to(device)
         held = torch.from_numpy(held_back).to(device)
-        net = Network(weights, device)
+        net = TensorNetwork(weights, device)
         velocity = torch.zeros_like(net.flat)
         best, best_flat = _loss(net, held), net.flat.clone()
         mark, marked = best, 0  # the last improvement that counts, and its epoch
@@ -247,11 +247,11 @@ def squared_errors(
     with calculating():
         z = torch.from_numpy(scaled).to(device)
         shown = z.clamp(*reach)
-        output = Network(weights, device, scaled.dtype).output(shown)
+        output = TensorNetwork(weights, device, scaled.dtype).output(shown)
         errors = ((z if whole else shown) - output).square().mean(1)
         return np.asarray(errors.cpu().numpy(), dtype=np.float64)
 
 
-def _loss(net: Network, z: Tensor) -> float:
+def _loss(net: TensorNetwork, z: Tensor) -> float:
     """The mean squared error over records; NaN without any."""
     return float((net.output(z) - z).square().mean())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import isinglass
 from isinglass.detect.network import Weights
 from isinglass.errors import IsinglassError
-from isinglass.table.write import whole_file
+from isinglass.files import whole_file
 
 Array = NDArray[Any]
 

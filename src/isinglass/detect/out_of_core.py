@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.detect.float32_proxy import Space, ranges, refuse_unbounded, some_rows, space_of
-from isinglass.detect.neighbor_index import Doubles, Found, Rows, Searcher
+from isinglass.detect.float32_proxy import RowSpace, ranges, refuse_unbounded, some_rows, space_of
+from isinglass.detect.neighbor_index import Doubles, Rows, Searcher, SearchResult
 from isinglass.detect.top_n import Strongest, largest
 from isinglass.errors import TableError
 from isinglass.progress import Progress, quiet
@@ -68,7 +68,7 @@ def _block_rows(rows: Blocks, size: int) -> int:
 
 def survey(
     rows: Blocks, max_rows: int, weights: Doubles | None, n_jobs: int | None
-) -> tuple[int, Space]:
+) -> tuple[int, RowSpace]:
     """Count the rows and choose how they are represented: one pass."""
     n, low, high, samples = 0, [], [], []
     for block in rows.blocks(max_rows):
@@ -136,7 +136,7 @@ def strongest_in_blocks(
         size = carried
 
 
-def space_bytes(space: Space, k: int) -> int:
+def space_bytes(space: RowSpace, k: int) -> int:
     """What a carried row needs."""
     return 8 * len(space.live) + 8 * len(space.columns) + 16 * k + 64
 
@@ -144,14 +144,14 @@ def space_bytes(space: Space, k: int) -> int:
 def _carry(
     rows: Blocks,
     places: Rows,
-    space: Space,
+    space: RowSpace,
     k: int,
     kind: int,
     cutoff: float,
     max_rows: int,
     n_jobs: int | None,
     progress: Progress,
-) -> Found:
+) -> SearchResult:
     """Search for the neighbours of some rows in all blocks, one after the other."""
     A = np.empty((len(places), len(rows.names)), dtype=rows.dtype)
     first = 0
@@ -175,4 +175,4 @@ def _carry(
         del table, block
     done = np.zeros(len(places), dtype=bool)
     done[alive] = True
-    return Found(places, scores, done)
+    return SearchResult(places, scores, done)

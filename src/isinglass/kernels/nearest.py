@@ -18,8 +18,7 @@ from isinglass.kernels.leaves import FAN, padded
 
 MEAN, SUM, KTH = 0, 1, 2
 BELOW, EXACT = 0, 1
-_INF = np.float32(np.inf)
-_0 = np.float32(0)  # comparing with a plain 0 would turn to float64
+_INF, _0 = np.float32(np.inf), np.float32(0)  # a plain 0 would compare as float64
 _1, _2, _3, _4, _6, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 6, 8))
 _ROUNDING = np.float32(2.0**-23)
 _DUST = 1e-18
@@ -42,7 +41,7 @@ class Measure(NamedTuple):
     kind: int
 
 
-class Pair(NamedTuple):
+class RowNumbers(NamedTuple):
     """The rows of the queries and the rows of the table, as they were given."""
 
     A: NDArray[Any]

@@ -23,7 +23,7 @@ _TILE64 = 256
 _BOX_ROWS, _BOX_RECORDS = 256, 1 << 14
 
 
-class Task(NamedTuple):
+class CountTask(NamedTuple):
     """Two tables and the noise between them, columns that tell nothing left out."""
 
     X: Array
@@ -39,7 +39,7 @@ def take(
     distribution: str,
     *,
     paired: bool = True,
-) -> Task:
+) -> CountTask:
     """Check two tables and their noise, and keep the columns that tell records apart."""
     if distribution not in ("gaussian", "uniform"):
         raise ValueError(f"distribution must be 'gaussian' or 'uniform', got {distribution!r}")
@@ -80,7 +80,7 @@ def take(
     live = varies & (scales > 0)
     if not live.all():
         X, Z = np.ascontiguousarray(X[:, live]), np.ascontiguousarray(Z[:, live])
-    return Task(X, Z, scales[live].copy(), max(float(eps), 2.0**-52))
+    return CountTask(X, Z, scales[live].copy(), max(float(eps), 2.0**-52))
 
 
 def half_widths(Z: Array, scales: Array, eps: float) -> Array:
@@ -88,7 +88,7 @@ def half_widths(Z: Array, scales: Array, eps: float) -> Array:
     return np.asarray(math.sqrt(3) * scales * (1 + levels.TIE) + 4 * eps * np.abs(Z))
 
 
-def gaussian_levels(task: Task) -> Levels:
+def gaussian_levels(task: CountTask) -> Levels:
     """How many records are at least as near to each released row, in units of the noise."""
     X, Z, scales, _ = task
     n, width = X.shape
@@ -134,7 +134,7 @@ def gaussian_levels(task: Task) -> Levels:
     return found
 
 
-def uniform_levels(task: Task) -> Levels:
+def uniform_levels(task: CountTask) -> Levels:
     """How many records lie in the box around each released row."""
     X, Z, scales, eps = task
     n, width = X.shape
@@ -168,7 +168,7 @@ def uniform_levels(task: Task) -> Levels:
     return found
 
 
-def expected_levels(task: Task, *, gaussian: bool) -> Array:
+def expected_levels(task: CountTask, *, gaussian: bool) -> Array:
     """One plus, for each record, the chances of all others to fit its release as well."""
     X, scales = task.X, task.scales
     n, width = X.shape

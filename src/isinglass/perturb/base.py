@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isinglass import chance
 from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
-from isinglass.perturb.limits import refuse_beyond
+from isinglass.perturb.limits import refuse_beyond, refuse_misstated
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.survey import Survey, survey
 
@@ -191,11 +191,27 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_key(cls, path: str | Path, *, passphrase: str | None = None) -> Self:
         """Read a key that was saved by this method; a key of another method is an error."""
-        from isinglass.perturb.load import restore
+        return cls.from_key_file(read_key(path, passphrase=passphrase), str(path))
 
-        found = restore(read_key(path, passphrase=passphrase), str(path), expected=cls)
-        assert isinstance(found, cls)
-        return found
+    @classmethod
+    def from_key_file(cls, stored: KeyFile, where: str) -> Self:
+        """Build what a key file describes; `where` is the file's name, for errors."""
+        if stored.method != cls.method:
+            raise KeyFileError(
+                f"key file {where} belongs to the method {stored.method}, not {cls.method}"
+            )
+        try:
+            refuse_misstated(cls, stored.facts["parameters"])
+            perturbation = cls.from_parameters(stored.facts["parameters"])
+            perturbation._restore(stored)
+            sound = perturbation._key_fits()
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+            sound = False
+        if not sound:
+            raise KeyFileError(
+                f"key file {where} is damaged: it does not hold what {stored.method} needs"
+            )
+        return perturbation
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, Any]) -> Self:
@@ -213,6 +229,16 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._seeded = bool(stored.facts["seeded"])
         # Nobody knows how much of a stored pad is used up, so it must be told which rows to use.
         self._cursor = None
+
+    def _key_fits(self) -> bool:
+        """Whether the key's arrays have the shapes, kinds and finite numbers that work needs."""
+        for name, shape in self.key_shapes().items():
+            array = getattr(self._key, name)
+            if array is None or array.shape != shape:
+                return False
+        kinds = (np.float64, np.uint64, np.int64)
+        arrays = [getattr(self._key, f.name) for f in fields(self._key)]
+        return all(a is None or (a.dtype in kinds and bool(np.isfinite(a).all())) for a in arrays)
 
     # The machinery.
 

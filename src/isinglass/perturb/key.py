@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass import stated
+from isinglass import files, stated
 from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
-from isinglass.table.write import whole_file
 
 FORMAT = "isinglass-key-1"
 # Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.
@@ -35,7 +34,7 @@ def write_key(
     path: str | Path, key: KeyFile, *, passphrase: str | None = None, force: bool = False
 ) -> None:
     """Write `key` with mode 0600, whole or not at all; over an existing file only when forced."""
-    with whole_file(path, mode=0o600, force=force) as temporary:
+    with files.whole_file(path, mode=files.OWNER_ONLY, force=force) as temporary:
         temporary.write_bytes(pack(key, passphrase))
 
 
@@ -61,7 +60,7 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
     path = Path(path)
     try:
         data = path.read_bytes()
-        loose = path.stat().st_mode & 0o077
+        loose = files.open_to_others(path)
     except OSError as error:
         raise KeyFileError(f"key file {path} cannot be read: {error.strerror}") from None
     if loose:

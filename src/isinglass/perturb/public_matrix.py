@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.files import whole_file
 from isinglass.printable import shorten
-from isinglass.table.write import whole_file
 
 FORMAT = "isinglass-public-matrix-1"
 #: A matrix is expanded whole, and a few bytes in a file decide how large that is.

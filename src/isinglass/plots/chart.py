@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from isinglass.plots import engine as vega
+from isinglass.plots.palette import INK, LINE, PAPER, SERIES, SOFT
 
-# Okabe and Ito's palette: told apart with any color vision. The dark page takes its light half.
+# The dark page takes the light half of the palette.
 _LIGHT = {
-    "$ink": "#1d2733", "$soft": "#5b6876", "$line": "#e1e6ec", "$paper": "#ffffff",
-    "$one": "#0072b2", "$two": "#d55e00",
+    "$ink": INK, "$soft": SOFT, "$line": LINE, "$paper": PAPER,
+    "$one": SERIES[0], "$two": SERIES[1],
     "$cold": "#eef3f7", "$warm": "#8fc1e3", "$hot": "#0b3c5d", "$onhot": "#ffffff",
     "$flip": "datum.over > 0.7",  # where dark ink on the cell stops being readable
 }  # fmt: skip
 _DARK = {
     "$ink": "#e8edf2", "$soft": "#a3b0bd", "$line": "#303b46", "$paper": "#1c242c",
-    "$one": "#56b4e9", "$two": "#e69f00",
+    "$one": SERIES[5], "$two": SERIES[4],
     "$cold": "#222c36", "$warm": "#2f7fb3", "$hot": "#cfe8f9", "$onhot": "#0d1116",
     "$flip": "datum.over > 0.5",
 }  # fmt: skip
-METHODS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 

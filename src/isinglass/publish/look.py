@@ -17,14 +17,14 @@ from isinglass.register import Register
 from isinglass.table.ahead import one_ahead
 from isinglass.table.fingerprint import Fingerprint
 from isinglass.table.memory import available_bytes, readable
-from isinglass.table.order import RowOrder
+from isinglass.table.order import RowOrderCheck
 from isinglass.table.prepare import Source
 from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey, Surveyor
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ReleaseNote:
     """A warning: what the release may say in public, and what its owner should read."""
 
     public: str
@@ -48,7 +48,7 @@ class Checksum:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FirstPass:
     """What the first pass found."""
 
     survey: Survey
@@ -65,11 +65,11 @@ def look_at(
     tell: Progress,
     *,
     advice: str,
-) -> Look:
+) -> FirstPass:
     """Survey the table, compare it with declared bounds, and take its fingerprint."""
     scaling = _declared(perturbation, source.n_columns)
     gather = Surveyor(source.n_columns, deviation=perturbation.needs_deviation)
-    order, prints = RowOrder(source.n_columns), register.fingerprinter(source.names)
+    order, prints = RowOrderCheck(source.n_columns), register.fingerprinter(source.names)
     outside = np.zeros(source.n_columns, dtype=np.int64)
     done, checksum = 0, Checksum()
     for block in one_ahead(source.blocks()):
@@ -95,7 +95,7 @@ def look_at(
     trends = order.trending()
     trending = tuple(source.names[j] for j in trends)
     alike = tuple(source.names[j] for j in np.setdiff1d(order.alike(), trends))
-    return Look(facts, prints.result(), checksum, trending, alike)
+    return FirstPass(facts, prints.result(), checksum, trending, alike)
 
 
 def _refuse_overflow(facts: Survey, source: Source, needs_deviation: bool) -> None:
@@ -119,7 +119,7 @@ def _declared(perturbation: Perturbation, n_columns: int) -> Scaling | None:
     return declared_scaling(perturbation.bounds, n_columns)
 
 
-def refuse_earlier(source: Source, look: Look, register: Register, *, again: bool) -> int:
+def refuse_earlier(source: Source, look: FirstPass, register: Register, *, again: bool) -> int:
     """Refuse rows that have left before unless told otherwise; say how often they have."""
     earlier = register.earlier(look.fingerprint)
     if earlier and not again:
@@ -132,21 +132,21 @@ def refuse_earlier(source: Source, look: Look, register: Register, *, again: boo
     return len(earlier)
 
 
-def notes_on(look: Look, source: Source, *, again: bool, shuffle: bool) -> list[Note]:
+def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> list[ReleaseNote]:
     """What the owner should know about this table, and what the release should say."""
     notes = []
     kept = source.columns.kept
     if kept:
         text = "kept columns leave as they are and help every attack on the others: "
-        notes.append(Note(text + ", ".join(kept), text + ", ".join(kept)))
+        notes.append(ReleaseNote(text + ", ".join(kept), text + ", ".join(kept)))
     constant = [source.names[j] for j in look.survey.constant()]
     if constant:
         count = f"columns that hold one value only: {len(constant)}"
-        notes.append(Note(count, f"columns that hold one value only: {_some(constant)}"))
+        notes.append(ReleaseNote(count, f"columns that hold one value only: {_some(constant)}"))
     if look.trending and not shuffle:
         text = "columns that rise or fall with the row number, so that a record's place tells its "
         notes.append(
-            Note(
+            ReleaseNote(
                 f"{text}value: {len(look.trending)}",
                 f"{text}value: {_some(look.trending)}; consider --shuffle",
             )
@@ -154,14 +154,14 @@ def notes_on(look: Look, source: Source, *, again: bool, shuffle: bool) -> list[
     if look.alike and not shuffle:
         text = "columns in which neighboring rows are alike, so that noise can be smoothed away: "
         notes.append(
-            Note(
+            ReleaseNote(
                 f"{text}{len(look.alike)}",
                 f"{text}{_some(look.alike)}; consider --shuffle",
             )
         )
     if again:
         text = "these rows were released before; the releases can be combined against them"
-        notes.append(Note(text, text))
+        notes.append(ReleaseNote(text, text))
     return notes
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from isinglass.errors import ReleaseError
-from isinglass.table.write import refuse_unwritable
+from isinglass.files import STOP_SIGNALS, refuse_unwritable
 
 
 def refuse_targets(targets: dict[str, Path], sources: Iterable[Any], *, force: bool) -> None:
@@ -44,7 +44,7 @@ class Finishing:
 
     def begin(self) -> None:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in STOP_SIGNALS:
                 self._before[number] = signal.signal(number, signal.SIG_IGN)
 
     def __enter__(self) -> Self:

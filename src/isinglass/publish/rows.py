@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isinglass.errors import ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress
-from isinglass.publish.look import Checksum, Look
+from isinglass.publish.look import Checksum, FirstPass
 from isinglass.release import Facts, ReleaseWriter
 from isinglass.table.ahead import one_ahead
 from isinglass.table.prepare import Block, Source, all_finite
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 def write_rows(
     perturbation: Perturbation,
     source: Source,
-    look: Look,
+    look: FirstPass,
     whole: Array | None,
     path: Path,
     shuffle_key: NDArray[np.uint64] | None,

@@ -16,6 +16,7 @@ from sklearn.base import clone
 import isinglass
 from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError, TableError
+from isinglass.files import OWNER_ONLY, sync, whole_file
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
@@ -23,7 +24,7 @@ from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
 from isinglass.publish.draft import Draft
 from isinglass.publish.look import (
-    Note,
+    ReleaseNote,
     look_at,
     notes_on,
     refuse_earlier,
@@ -39,7 +40,6 @@ from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
-from isinglass.table.write import sync, whole_file
 
 Array = NDArray[Any]
 
@@ -159,7 +159,7 @@ def write_release(
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
-    notes: list[Note] = []
+    notes: list[ReleaseNote] = []
     if use_key is not None:
         with _noting(notes):
             perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
@@ -187,7 +187,7 @@ def write_release(
         state_needs(perturbation, look.survey, say)
         whole = _fit(perturbation, source, look.survey, notes, tell)
     if perturbation.seeded:
-        notes.append(Note(SEEDED, SEEDED))
+        notes.append(ReleaseNote(SEEDED, SEEDED))
 
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)
@@ -214,7 +214,7 @@ def write_release(
                         file.write_text(public, encoding="utf-8")
                     named.append(public_path)
                 if filed is not None:
-                    with whole_file(key_path, mode=0o600, force=force) as file:
+                    with whole_file(key_path, mode=OWNER_ONLY, force=force) as file:
                         file.write_bytes(filed)
                         sync(file)
                         if force:  # killed from here on: no release, never one beside a new key
@@ -260,14 +260,14 @@ def _settle_bounds(
 
 
 @contextlib.contextmanager
-def _noting(notes: list[Note]) -> Iterator[None]:
+def _noting(notes: list[ReleaseNote]) -> Iterator[None]:
     """Turn privacy warnings into notes; pass other warnings on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         if isinstance(warning.message, PrivacyWarning):
-            notes.append(Note(warning.message.public, str(warning.message)))
+            notes.append(ReleaseNote(warning.message.public, str(warning.message)))
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -275,7 +275,11 @@ def _noting(notes: list[Note]) -> Iterator[None]:
 
 
 def _fit(
-    perturbation: Perturbation, source: Source, facts: Survey, notes: list[Note], tell: Progress
+    perturbation: Perturbation,
+    source: Source,
+    facts: Survey,
+    notes: list[ReleaseNote],
+    tell: Progress,
 ) -> Array | None:
     """Draw the key; gives the whole release back where a method cannot work row by row."""
     whole = None
@@ -314,7 +318,7 @@ def _facts(
     perturbation: Perturbation,
     source: Source,
     rows: int,
-    notes: list[Note],
+    notes: list[ReleaseNote],
     shuffle: bool,
     again: bool,
 ) -> Facts:

@@ -53,7 +53,7 @@ def medians(blocks: Blocks, n_columns: int) -> NDArray[np.float64]:
     so a pass counts the entries by their leading bits, and the next pass counts only those that
     begin like the middle one, by the bits that follow, until what is left fits into memory.
     """
-    searches = [_Search(column, _share(_COUNTERS, n_columns)) for column in range(n_columns)]
+    searches = [_MedianSearch(column, _share(_COUNTERS, n_columns)) for column in range(n_columns)]
     most = _share(_ENOUGH, n_columns)
     while wide := [s for s in searches if s.inside > most and s.shift > 0]:
         for search in wide:
@@ -73,7 +73,7 @@ def _share(total: int, n_columns: int) -> int:
     return max(2, total // max(n_columns, 1))
 
 
-class _Search:
+class _MedianSearch:
     """The middle of one column: entries whose words begin with `prefix`, `shift` bits to go."""
 
     def __init__(self, column: int, counters: int) -> None:

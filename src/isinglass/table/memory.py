@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+#: assumed where the system does not say (Windows): what a small machine can spare
+UNKNOWN = 4 << 30
+
 
 def available_bytes(root: Path = Path("/")) -> int:
     """Memory that a program could still take: of this machine, or of its share in a container."""
@@ -16,7 +19,9 @@ def _of_machine(root: Path) -> int:
     free = _facts(root / "proc/meminfo").get("MemAvailable:")
     if free is not None:
         return free * 1024
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return UNKNOWN
 
 
 def _of_groups(root: Path) -> Iterator[int]:

@@ -12,7 +12,7 @@ THRESHOLD = 0.5
 CHANCE = 4.0
 
 
-class RowOrder:
+class RowOrderCheck:
     """Compares each column with the row number and with itself one row before.
 
     For the row number an even sample of rows is kept in bounded memory: every `stride`-th row;

@@ -33,14 +33,17 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Moments:
-    """How many rows, their means, and their squared distances from them, summed."""
+class RunningMoments:
+    """How many rows, their means, and their squared distances from them, summed.
 
-    n_rows: int
+    Rows may count as less than one each, so `count` is no whole number then.
+    """
+
+    count: float
     mean: Vector
     squares: Vector
 
-    def joined(self, columns: NDArray[np.float64]) -> _Moments:
+    def joined(self, columns: NDArray[np.float64]) -> RunningMoments:
         """With more rows, one column of them a line (Chan, Golub and LeVeque, 1979)."""
         rows = columns.shape[1]
         if rows == 0:
@@ -48,15 +51,19 @@ class _Moments:
         mean = columns.mean(axis=1)
         centred = columns - mean[:, np.newaxis]
         squares = np.square(centred, out=centred).sum(axis=1)
-        if self.n_rows == 0:
-            return _Moments(rows, mean, squares)
-        total = self.n_rows + rows
+        if self.count == 0:
+            return RunningMoments(rows, mean, squares)
+        total = self.count + rows
         gap = mean - self.mean
-        return _Moments(
+        return RunningMoments(
             total,
             self.mean + gap * (rows / total),
-            self.squares + squares + gap**2 * (self.n_rows * rows / total),
+            self.squares + squares + gap**2 * (self.count * rows / total),
         )
+
+    def faded(self, share: float) -> RunningMoments:
+        """The same rows, each counting only so much."""
+        return RunningMoments(self.count * share, self.mean, self.squares * share)
 
 
 class Surveyor:
@@ -73,7 +80,7 @@ class Surveyor:
         self._dtype: Any = np.float64
         self._low = np.full(n_columns, np.inf)
         self._high = np.full(n_columns, -np.inf)
-        self._moments = _Moments(0, np.zeros(n_columns), np.zeros(n_columns))
+        self._moments = RunningMoments(0, np.zeros(n_columns), np.zeros(n_columns))
         group = max(64, min(4096, _GROUP_BYTES // (8 * max(n_columns, 1))))
         self._group = np.empty((n_columns, group if deviation else 0))
         self._filled = 0

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from isinglass.plots import engine as vega
+from isinglass.plots.palette import INK, LINE, PAPER, SERIES, SOFT
 
 Row = Mapping[str, float | int | str]
-# Okabe and Ito's palette: told apart with any color vision.
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f")
 # In pixels: a panel's width, what an axis and its title take beside it, a letter of the legend.
 PANEL, BESIDE, LETTER = 220, 60, 7
-_INK, _SOFT, _LINE = "#1d2733", "#5b6876", "#e1e6ec"
 
 
 def picture(
@@ -61,7 +59,7 @@ def picture(
             "type": "nominal",
             "title": called.get(color, color),
             "sort": None,
-            "scale": {"range": list(_COLORS)},
+            "scale": {"range": list(SERIES)},
         }
         if kind != "line" and x.endswith(":N"):
             encoding["xOffset"] = {"field": color, "sort": None}
@@ -76,7 +74,7 @@ def picture(
         spread = {name: part for name, part in encoding.items() if name in parts}
         spread["y"] = encoding["y"] | {"field": band[0]}
         spread["y2"] = {"field": band[1]}
-        layers.append({"mark": {"type": "rule", "color": _INK}, "encoding": spread})
+        layers.append({"mark": {"type": "rule", "color": INK}, "encoding": spread})
     size = {"width": PANEL, "height": 170} if panel else {"width": 420, "height": 260}
     spec: dict[str, Any] = {"layer": layers, **size}
     if panel is not None:
@@ -87,21 +85,21 @@ def picture(
             # Offsets belong to their axis: shared ones have no width in a panel's own bands.
             "resolve": {"scale": dict.fromkeys(("x", "y", "xOffset"), "independent")},
         }
-    text = {"labelColor": _INK, "titleColor": _SOFT, "labelFontSize": 12, "titleFontSize": 12}
+    text = {"labelColor": INK, "titleColor": SOFT, "labelFontSize": 12, "titleFontSize": 12}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         **spec,
-        "background": "#ffffff",
+        "background": PAPER,
         "padding": 8,
         "config": {
             "font": "sans-serif",
             "aria": False,
             "view": {"stroke": None},
             "axis": {
-                **text, "titleFontWeight": "normal", "gridColor": _LINE, "labelSeparation": 6,
+                **text, "titleFontWeight": "normal", "gridColor": LINE, "labelSeparation": 6,
             },
             "legend": {**text, "titleFontWeight": "normal", "orient": "top", "labelLimit": 0},
-            "header": {"labelFontSize": 13, "labelColor": _INK},
+            "header": {"labelFontSize": 13, "labelColor": INK},
         },
     }  # fmt: skip
 

@@ -53,7 +53,7 @@ def fetch(name: str, folder: Path, *, get: Get | None = None) -> Path:
     import pyarrow as pa
     import pyarrow.parquet
 
-    from isinglass.table.write import whole_file
+    from isinglass.files import whole_file
 
     if name not in OPENML:
         raise TableError(f"OpenML has no set known here as {name}; it has {', '.join(OPENML)}")

@@ -18,7 +18,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.result import How, Missing, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import CHANCE, Repeated
-from isinglass_papers.distortion.setting import Part, Table, network, seeds
+from isinglass_papers.distortion.setting import ExperimentPart, PreparedTable, network, seeds
 from isinglass_papers.distortion.sizes import BySize
 
 #: As many hidden units and released columns as the table has, so that one array holds either.
@@ -41,17 +41,17 @@ class Searched:
 
 
 def archive(
-    how: How, tell: Progress, table: Table, known: BySize, rows: int = printed.ARCHIVE_ROWS
-) -> Part:
+    how: How, tell: Progress, table: PreparedTable, known: BySize, rows: int = printed.ARCHIVE_ROWS
+) -> ExperimentPart:
     """Each kind at full length, beside `table` under networks of the same size.
 
     Takes some 9 GiB of memory.
     """
     if not how.archive:
         why = "needs about 9 GiB of memory and two quiet cores; ask for it with --archive"
-        return Part(missing=[Missing(f"Figure 10(b) at {rows:,} rows", why)])
+        return ExperimentPart(missing=[Missing(f"Figure 10(b) at {rows:,} rows", why)])
     begin = time.perf_counter()
-    part = Part()
+    part = ExperimentPart()
     low, high = _ranges(how, rows, tell)
     original = _strongest(_made(how, rows, low, high, None, tell))
     before, level, rates = original.outliers_, _level(original), {}

@@ -12,7 +12,14 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import counted
-from isinglass_papers.distortion.setting import Array, Part, Table, network, seeds, unit
+from isinglass_papers.distortion.setting import (
+    Array,
+    ExperimentPart,
+    PreparedTable,
+    network,
+    seeds,
+    unit,
+)
 
 #: Hidden units and released columns; the paper does not say which it drew.
 _SIZES = ((3, 3), (64, 3), (64, 64))
@@ -20,13 +27,13 @@ _SIZES = ((3, 3), (64, 3), (64, 64))
 NEARLY_ALWAYS = 0.95
 
 
-def coil(how: How, tell: Progress) -> Part:
+def coil(how: How, tell: Progress) -> ExperimentPart:
     """How often both outliers are the two strongest rows of the release."""
     tell("helical coil", 0, None)
     made = helical_coil(1000, random_state=how.seed)
     assert made.is_outlier is not None
     X, planted = unit(made.X), np.flatnonzero(made.is_outlier)
-    table = Table("coil", "helical coil", X, None, len(planted), "")
+    table = PreparedTable("coil", "helical coil", X, None, len(planted), "")
     keys = seeds(how, 61, how.pick(10, printed.TRIALS))
     kept: dict[tuple[int, int], float] = {}
     shown: Array = X
@@ -84,7 +91,7 @@ def coil(how: How, tell: Progress) -> Part:
         )
         for (m, p), share in kept.items()
     ]
-    return Part(numbers, [coil_claim(kept, len(keys))], [figure])
+    return ExperimentPart(numbers, [coil_claim(kept, len(keys))], [figure])
 
 
 def coil_claim(kept: Mapping[tuple[int, int], float], keys: int) -> Claim:

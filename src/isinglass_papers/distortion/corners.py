@@ -12,7 +12,7 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import Repeated
-from isinglass_papers.distortion.setting import Part, network, seeds
+from isinglass_papers.distortion.setting import ExperimentPart, network, seeds
 
 _D = printed.ARCHIVE_COLUMNS
 _FAR = 1000.0  # how far outliers lie from the origin, where records lie within 1
@@ -23,7 +23,7 @@ _CROWD = 50
 SAME = 0.04
 
 
-def corners(how: How, tell: Progress) -> Part:
+def corners(how: How, tell: Progress) -> ExperimentPart:
     """How far apart two outliers far from the origin are released, by the angle between them."""
     tell("saturated outliers", 0, None)
     m, keys = 200, seeds(how, 82, how.pick(40, 200))
@@ -86,7 +86,7 @@ def corners(how: How, tell: Progress) -> Part:
         )
         for c in _TOLD
     ]
-    return Part(numbers, [corner_claim(measured, min(nearest))], [figure])
+    return ExperimentPart(numbers, [corner_claim(measured, min(nearest))], [figure])
 
 
 def corner_claim(measured: Mapping[float, Repeated], nearest: float) -> Claim:

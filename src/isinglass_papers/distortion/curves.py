@@ -14,16 +14,16 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion.lemmas import printed_bound
 from isinglass_papers.distortion.rules import CHANCE, counted
-from isinglass_papers.distortion.setting import Array, Part, network, seeds
+from isinglass_papers.distortion.setting import Array, ExperimentPart, network, seeds
 
 _NORMS = (0.1, 1.0, 10.0)
 #: A bound is tight where it exceeds what it bounds by no more than this share of itself.
 TIGHT = 0.1
 
 
-def curves(how: How, tell: Progress) -> Part:
+def curves(how: How, tell: Progress) -> ExperimentPart:
     """The three figures that need no table."""
-    part = Part()
+    part = ExperimentPart()
     tell("curves", 0, 3)
     part.figures.append(_nonlinearity())
     tell("curves", 1, 3)
@@ -55,7 +55,7 @@ def _nonlinearity() -> Figure:
     )
 
 
-def _bound(how: How, part: Part) -> None:
+def _bound(how: How, part: ExperimentPart) -> None:
     """Figure 5, and how often what is printed is exceeded."""
     grid = np.geomspace(0.05, 50, how.pick(13, 31)).tolist()
     rows = []
@@ -118,7 +118,7 @@ def bound_claim(
     )
 
 
-def _linear(how: How, part: Part) -> None:
+def _linear(how: How, part: ExperimentPart) -> None:
     """Figure 6: x*.y* by the angle, in closed form, bounded, and measured."""
     size, keys = 60, seeds(how, 71, how.pick(10, 100))
     angles = np.linspace(-2 * pi, 2 * pi, how.pick(17, 33))

@@ -12,7 +12,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.result import Claim, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import Repeated, within_chance
-from isinglass_papers.distortion.setting import Part, network, seeds
+from isinglass_papers.distortion.setting import ExperimentPart, network, seeds
 
 _SIZE = 60
 _D = printed.ARCHIVE_COLUMNS
@@ -20,7 +20,7 @@ _D = printed.ARCHIVE_COLUMNS
 KEPT, DISTORTED = 0.9, 0.5
 
 
-def distances(how: How, tell: Progress) -> Part:
+def distances(how: How, tell: Progress) -> ExperimentPart:
     """What becomes of the distance of two records, over many keys and in closed form."""
     tell("distances", 0, None)
     rng = np.random.default_rng(how.seed)
@@ -48,7 +48,7 @@ def distances(how: How, tell: Progress) -> Part:
         r: theory.expected_squared_distance(origin, r * direction, "tanh", setting) / r**2
         for r in (0.1, 1.0, 10.0)
     }
-    return Part([number], [linear_claim(ratio), origin_claim(kept)])
+    return ExperimentPart([number], [linear_claim(ratio), origin_claim(kept)])
 
 
 def linear_claim(ratio: Repeated) -> Claim:

@@ -16,7 +16,7 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
 from isinglass_papers.core.variance import explained
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.setting import Array, Part, Table, network, seeds
+from isinglass_papers.distortion.setting import Array, ExperimentPart, PreparedTable, network, seeds
 
 _D = printed.ARCHIVE_COLUMNS
 _SLOPES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -41,9 +41,9 @@ def _error(made: Distortion, records: Array) -> float:
     return float(np.median(np.abs(undone(made.fit(records), records) - records)))
 
 
-def inversion(how: How, tell: Progress, table: Table) -> Part:
+def inversion(how: How, tell: Progress, table: PreparedTable) -> ExperimentPart:
     """Undo with the key, and learn the way back from pairs."""
-    part = Part()
+    part = ExperimentPart()
     tell("undoing", 0, 2)
     _undo(how, part, table)
     tell("undoing", 1, 2)
@@ -51,7 +51,7 @@ def inversion(how: How, tell: Progress, table: Table) -> Part:
     return part
 
 
-def _undo(how: How, part: Part, table: Table) -> None:
+def _undo(how: How, part: ExperimentPart, table: PreparedTable) -> None:
     """With the key: tanh comes back whenever no unit saturates beyond a float's digits."""
     rng = np.random.default_rng(how.seed)
     records = rng.random((how.pick(60, 300), _D))
@@ -135,7 +135,7 @@ class Snooped:
     unit_scale: bool
 
 
-def _pairs(how: How, part: Part, table: Table) -> None:
+def _pairs(how: How, part: ExperimentPart, table: PreparedTable) -> None:
     """Without the key: least squares on records whose released rows are known."""
     rng = np.random.default_rng(how.seed + 1)
     n = how.pick(1500, 4000)

@@ -14,7 +14,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.result import Claim, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import refuted
-from isinglass_papers.distortion.setting import Array, Part
+from isinglass_papers.distortion.setting import Array, ExperimentPart
 
 _ROUNDING = 1e-12  # what the closed forms may lose
 
@@ -32,9 +32,9 @@ def printed_bound(s: float, t: float) -> float:
     return printed_square(s) * printed_square(t)
 
 
-def lemmas(tell: Progress) -> Part:
+def lemmas(tell: Progress) -> ExperimentPart:
     """Lemmas 5.2, 5.3 and 6.2 and the bounds of Section VII, one by one."""
-    part = Part()
+    part = ExperimentPart()
     tell("lemmas", 0, None)
     _cauchy(part)
     _clipped(part)
@@ -50,7 +50,7 @@ class Exceeded:
     without_divisor: float
 
 
-def _cauchy(part: Part) -> None:
+def _cauchy(part: ExperimentPart) -> None:
     """Lemma 6.2 divides by 2 pi s t once too often."""
     value = theory.expected_product("identity", 1, 1, 0.9)
     bound = 1 / printed.EXTRA_DIVISOR
@@ -94,7 +94,7 @@ def _shares(exceeded: Mapping[str, Exceeded], which: str) -> str:
     return ", ".join(f"{share:.0f} % ({called})" for called, share in found)
 
 
-def _clipped(part: Part) -> None:
+def _clipped(part: ExperimentPart) -> None:
     """Section VII-A: a missing term, then a missing root."""
     s = 10.0
     exact, bound = theory.expected_square("tanh", s), theory.expected_clipped_square(s)
@@ -147,7 +147,7 @@ def root_claim(value: float, squares: float, clipped: float, bound: float) -> Cl
     )
 
 
-def _sign(part: Part) -> None:
+def _sign(part: ExperimentPart) -> None:
     """Lemmas 5.2 and 5.3 need a monotone f."""
 
     def cubic(z: Array) -> Array:

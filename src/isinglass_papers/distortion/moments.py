@@ -14,7 +14,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.result import Claim, How, Number, Verdict
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import within_chance
-from isinglass_papers.distortion.setting import Array, Part, network, seeds
+from isinglass_papers.distortion.setting import Array, ExperimentPart, network, seeds
 
 _X, _Y = np.array([0.3, 0.2, 0.9]), np.array([0.9, 0.4, 0.1])
 _SIZE, _SCALE = 20, 0.5
@@ -56,9 +56,9 @@ def settled(every: Sequence[Settled]) -> Verdict:
     return "not reproduced"
 
 
-def moments(how: How, tell: Progress) -> Part:
+def moments(how: How, tell: Progress) -> ExperimentPart:
     """Mean and variance of x*.y* over keys, and the variance by the number of hidden units."""
-    part, draws = Part(), how.pick(300, 3000)
+    part, draws = ExperimentPart(), how.pick(300, 3000)
     tell("variance of inner products", 0, None)
     setting = theory.Setting(
         n_hidden=_SIZE, n_components=_SIZE, sigma_w=_SCALE, sigma_a=_SCALE, sigma_q=0.1, sigma_b=0.1
@@ -136,7 +136,7 @@ def units_claim(by_units: Mapping[int, tuple[float, float]]) -> Claim:
     )
 
 
-def _sigma(part: Part, products: Array, setting: theory.Setting) -> None:
+def _sigma(part: ExperimentPart, products: Array, setting: theory.Setting) -> None:
     """Definition 5.1 calls sigma_w and sigma_a variances; Section IV-A deviations."""
     p, m = setting.n_components, setting.n_hidden
     offset = p * setting.sigma_b**2

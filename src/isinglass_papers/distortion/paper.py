@@ -20,8 +20,8 @@ from isinglass_papers.distortion.saturation import saturation
 from isinglass_papers.distortion.scores import scores
 from isinglass_papers.distortion.setting import (
     SIZE,
-    Part,
-    Table,
+    ExperimentPart,
+    PreparedTable,
     carrier_table,
     engine_tables,
     flight_table,
@@ -60,7 +60,7 @@ def _reproduce(how: How, tell: Progress) -> Reproduction:
     parts.append(sized)
     parts.append(defaults(how, tell, few))
     parts.append(archive(how, tell, flown, by_size))
-    parts.append(Part(missing=[*missing, *_unseen()]))
+    parts.append(ExperimentPart(missing=[*missing, *_unseen()]))
     figures = [figure for part in parts for figure in part.figures]
     return Reproduction(
         PAPER,
@@ -92,7 +92,7 @@ def _unseen() -> list[Missing]:
     ]
 
 
-def _notes(how: How, flown: Table, carried: Table) -> tuple[str, ...]:
+def _notes(how: How, flown: PreparedTable, carried: PreparedTable) -> tuple[str, ...]:
     smaller = [
         f"the tables, of {printed.ARCHIVE_ROWS:,} rows and of {printed.CARRIER_FLIGHTS:,} flights "
         "there"

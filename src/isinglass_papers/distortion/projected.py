@@ -13,10 +13,10 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import Repeated, counted
-from isinglass_papers.distortion.setting import Part, seeds
+from isinglass_papers.distortion.setting import ExperimentPart, seeds
 
 
-def projected(how: How, tell: Progress) -> Part:
+def projected(how: How, tell: Progress) -> ExperimentPart:
     """The text plots |x1.x1 - y1.y1|, the caption says two vectors: both are drawn."""
     tell("projections", 0, None)
     low, high = printed.PROJECTED_TO
@@ -78,7 +78,7 @@ def projected(how: How, tell: Progress) -> Part:
     claim = size_claim(
         ends, (scaled[ends[0]], scaled[ends[1]]), (wide[ends[0]], wide[ends[1]])
     )  # fmt: skip
-    return Part(numbers, [claim], [figure])
+    return ExperimentPart(numbers, [claim], [figure])
 
 
 def size_claim(

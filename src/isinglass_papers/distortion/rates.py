@@ -13,7 +13,14 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import Repeated, counted, noted
-from isinglass_papers.distortion.setting import NO_SIZES, Part, Table, network, seeds, strongest
+from isinglass_papers.distortion.setting import (
+    NO_SIZES,
+    ExperimentPart,
+    PreparedTable,
+    network,
+    seeds,
+    strongest,
+)
 
 #: The lowest rate that the paper prints and still calls good, in per cent.
 GOOD = min(rate for said in (printed.ENGINES, printed.CARRIER) for rate, _ in said.values())
@@ -24,7 +31,7 @@ Rates = Mapping[tuple[str, str], Repeated]
 
 
 def detection_rate(
-    table: Table, keys: Sequence[int], build: Callable[[int], Distortion]
+    table: PreparedTable, keys: Sequence[int], build: Callable[[int], Distortion]
 ) -> Repeated:
     """The share of the table's strongest rows that are among the release's as well, per cent."""
     before = table.strongest().outliers_
@@ -36,10 +43,10 @@ def detection_rate(
 
 
 def kinds(
-    how: How, tell: Progress, tables: Sequence[Table], carrier: Table
-) -> tuple[Part, dict[tuple[str, str], Repeated]]:
+    how: How, tell: Progress, tables: Sequence[PreparedTable], carrier: PreparedTable
+) -> tuple[ExperimentPart, dict[tuple[str, str], Repeated]]:
     """Figure 10(b), and the carrier's two rates."""
-    part, rates = Part(), {}
+    part, rates = ExperimentPart(), {}
     for number, table in enumerate((*tables, carrier)):
         said = printed.CARRIER if table is carrier else printed.ENGINES
         for kind, (theirs, spread) in said.items():
@@ -118,7 +125,10 @@ def deviation_note(rate: Repeated, spread: float, unlike: str, *, told: bool) ->
 
 
 def _kinds_figure(
-    rates: Rates, tables: Sequence[Table], carrier: Table, levels: Mapping[str, float]
+    rates: Rates,
+    tables: Sequence[PreparedTable],
+    carrier: PreparedTable,
+    levels: Mapping[str, float],
 ) -> Figure:
     rows: list[Row] = []
     for kind, called in printed.KINDS.items():
@@ -163,7 +173,7 @@ def _kinds_figure(
     )
 
 
-def _level(table: Table) -> float:
+def _level(table: PreparedTable) -> float:
     """How much lower scores are twice as far down the list: little, where noise reorders them."""
     scores = strongest(table.X, table.codes, 2 * table.top).outlier_scores_
     return float(scores[-1] / scores[table.top - 1])

@@ -19,7 +19,7 @@ from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.inversion import undone
 from isinglass_papers.distortion.lemmas import printed_square
 from isinglass_papers.distortion.rules import Repeated, counted
-from isinglass_papers.distortion.setting import SIZE, Part, network, seeds
+from isinglass_papers.distortion.setting import SIZE, ExperimentPart, network, seeds
 
 _D = printed.ARCHIVE_COLUMNS
 _PAIRS = 400
@@ -34,7 +34,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Attacked:
+class ExplainedShares:
     """Shares of variance explained over keys: by known pairs, and by the key itself."""
 
     pairs: Repeated
@@ -42,7 +42,7 @@ class Attacked:
     key: Repeated
 
 
-def saturation(how: How, tell: Progress) -> Part:
+def saturation(how: How, tell: Progress) -> ExperimentPart:
     """The bound by the range of the data, and what attackers get there."""
     ranges = how.pick((0.1, 1.0, 3.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0))
     keys = seeds(how, 83, how.pick(3, printed.TRIALS))
@@ -56,12 +56,12 @@ def saturation(how: How, tell: Progress) -> Part:
         for range_ in _SHOWN:
             index = _index(range_, sigma_a)
             rows.append(_row(round(range_, 5), what, index, index, index))
-    drawn: tuple[tuple[str, Callable[[Attacked], Repeated]], ...] = (
+    drawn: tuple[tuple[str, Callable[[ExplainedShares], Repeated]], ...] = (
         (f"{_PAIRS} pairs, m = p = {SIZE}", lambda a: a.pairs),
         (f"{_PAIRS} pairs, m = p = {_LARGE}", lambda a: a.large),
         (f"the key, m = p = {SIZE}", lambda a: a.key),
     )
-    part = Part()
+    part = ExperimentPart()
     for what, taken in drawn:
         for range_, attacked in found.items():
             share = taken(attacked)
@@ -146,7 +146,7 @@ def range_claim(plain: Sequence[float], offset: Sequence[float]) -> Claim:
     )
 
 
-def meaning_claim(index: tuple[float, float], near: Attacked, far: Attacked) -> Claim:
+def meaning_claim(index: tuple[float, float], near: ExplainedShares, far: ExplainedShares) -> Claim:
     """The two readings: a chance of success falls nowhere; high privacy stops every attacker.
 
     The first fails if pairs explain less, beyond chance, where the index is larger; the second if
@@ -176,7 +176,7 @@ def _records(how: How) -> int:
     return int(how.pick(900, 2000))
 
 
-def _attacked(how: How, range_: float, keys: Sequence[int]) -> Attacked:
+def _attacked(how: How, range_: float, keys: Sequence[int]) -> ExplainedShares:
     """What known pairs, and the key, explain of random records in [0, range]^d."""
     cube = np.random.default_rng(how.seed + 3).random((_records(how), _D))
     known = KnownPairs(np.arange(_PAIRS), cube[:_PAIRS])
@@ -193,4 +193,4 @@ def _attacked(how: How, range_: float, keys: Sequence[int]) -> Attacked:
             if size == SIZE:
                 back = undone(made, cube[:_HELD])
                 held.append(max(0.0, explained(back, cube[:_HELD])))
-    return Attacked(*(Repeated.of(found) for found in (shares[SIZE], shares[_LARGE], held)))
+    return ExplainedShares(*(Repeated.of(found) for found in (shares[SIZE], shares[_LARGE], held)))

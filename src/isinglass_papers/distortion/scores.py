@@ -13,7 +13,7 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rules import Repeated, counted
-from isinglass_papers.distortion.setting import Array, Part, Table, network, seeds
+from isinglass_papers.distortion.setting import Array, ExperimentPart, PreparedTable, network, seeds
 
 _FIGURES = {"identity": "7", "tanh": "8", "square": "9"}
 _CARRIER_FIGURES = {"identity": "11", "tanh": "12"}
@@ -25,7 +25,7 @@ DISCOVERED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ScorePair:
     """The strongest rows' scores before and after, each as a share of its table's largest.
 
     Those after are the first key's; what else is said is the mean over keys. `spread` is how far
@@ -40,7 +40,7 @@ class Pair:
     first_kept: float
 
 
-def pair_of(table: Table, kind: str, keys: Sequence[int]) -> Pair:
+def pair_of(table: PreparedTable, kind: str, keys: Sequence[int]) -> ScorePair:
     """Some releases' scores beside the table's, for the table's strongest rows."""
     from scipy.stats import spearmanr
 
@@ -57,12 +57,14 @@ def pair_of(table: Table, kind: str, keys: Sequence[int]) -> Pair:
             (spearmanr(before, after).statistic, np.std(after - line) / np.mean(after), kept)
         )
     correlation, spread, first_kept = np.transpose(facts).tolist()
-    return Pair(before, shown[0], fmean(correlation), Repeated.of(spread), fmean(first_kept))
+    return ScorePair(before, shown[0], fmean(correlation), Repeated.of(spread), fmean(first_kept))
 
 
-def scores(how: How, tell: Progress, tables: Sequence[Table], carrier: Table) -> Part:
+def scores(
+    how: How, tell: Progress, tables: Sequence[PreparedTable], carrier: PreparedTable
+) -> ExperimentPart:
     """Figures 7, 8, 9 on flights and engines, 11 and 12 on the carrier's columns."""
-    part, found = Part(), {}
+    part, found = ExperimentPart(), {}
     jobs = [(kind, number, tables) for kind, number in _FIGURES.items()]
     jobs += [(kind, number, [carrier]) for kind, number in _CARRIER_FIGURES.items()]
     keys = seeds(how, 60, how.pick(2, 10))
@@ -107,7 +109,9 @@ def scores(how: How, tell: Progress, tables: Sequence[Table], carrier: Table) ->
     return part
 
 
-def score_claims(found: Mapping[tuple[str, str], Pair], named: Mapping[str, str]) -> list[Claim]:
+def score_claims(
+    found: Mapping[tuple[str, str], ScorePair], named: Mapping[str, str]
+) -> list[Claim]:
     """What the pictures are said to show, counted over the tables."""
 
     def each(kind: str, what: str) -> str:

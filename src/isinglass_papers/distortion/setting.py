@@ -27,7 +27,7 @@ NO_SIZES = "the paper does not print its network's sizes and scales"
 
 
 @dataclass(slots=True)
-class Part:
+class ExperimentPart:
     """What one group of experiments adds to the reproduction."""
 
     numbers: list[Number] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PreparedTable:
     """Real columns brought to [0, 1], coded ones that stay as they are, and how many rows to find.
 
     `named` is how a page calls it; `unlike` says in what it differs from the paper's.
@@ -94,16 +94,16 @@ def unit(X: Array) -> Array:
     return np.asarray((X - low) / np.where(span > 0, span, 1.0))
 
 
-def flight_table(how: How) -> Table:
+def flight_table(how: How) -> PreparedTable:
     """Generated flights of 29 columns, in place of the simulated ones."""
     found = flights(
         how.pick(8_000, 60_000), n_features=printed.ARCHIVE_COLUMNS, random_state=how.seed
     )
     unlike = "generated flights stand in for the simulated ones"
-    return Table(FLIGHTS, "flights (stand-in)", unit(found.X), None, _top(how), unlike)
+    return PreparedTable(FLIGHTS, "flights (stand-in)", unit(found.X), None, _top(how), unlike)
 
 
-def carrier_table(how: How) -> Table:
+def carrier_table(how: How) -> PreparedTable:
     """Generated flights of 39 real and 7 coded columns, in place of the carrier's."""
     real, coded = printed.CARRIER_REAL, printed.CARRIER_DISCRETE
     found = flights(
@@ -115,10 +115,10 @@ def carrier_table(how: How) -> Table:
     )
     unlike = "generated flights stand in for the carrier's, which nobody may see"
     X, codes = unit(found.X[:, :real]), found.X[:, real:].astype(np.float64)
-    return Table(CARRIER, "carrier (stand-in)", X, codes, _top(how), unlike)
+    return PreparedTable(CARRIER, "carrier (stand-in)", X, codes, _top(how), unlike)
 
 
-def engine_tables(how: How) -> tuple[list[Table], list[Missing]]:
+def engine_tables(how: How) -> tuple[list[PreparedTable], list[Missing]]:
     """The public C-MAPSS sets that are there, and those that are not."""
     sets, found, missing = Sets(how.folder), [], []
     for name in ENGINES:
@@ -136,7 +136,7 @@ def engine_tables(how: How) -> tuple[list[Table], list[Missing]]:
             + ("" if len(X) == there else f"the first {len(X):,} of ")
             + f"{there:,} rows of {width} columns"
         )
-        found.append(Table(name, f"C-MAPSS {short}", unit(X), None, _top(how), unlike))
+        found.append(PreparedTable(name, f"C-MAPSS {short}", unit(X), None, _top(how), unlike))
     return found, missing
 
 

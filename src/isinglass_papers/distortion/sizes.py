@@ -12,7 +12,7 @@ from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rates import Rates, detection_rate, rate_number
 from isinglass_papers.distortion.rules import Repeated, counted
-from isinglass_papers.distortion.setting import SIZE, Part, Table, network, seeds
+from isinglass_papers.distortion.setting import SIZE, ExperimentPart, PreparedTable, network, seeds
 
 #: Network sizes tried beside the main one.
 SIZES = (29, 200)
@@ -23,11 +23,11 @@ BySize = Mapping[tuple[str, int], Repeated]
 
 
 def sizes(
-    how: How, tell: Progress, tables: Sequence[Table], known: Rates
-) -> tuple[Part, dict[tuple[str, int], Repeated]]:
+    how: How, tell: Progress, tables: Sequence[PreparedTable], known: Rates
+) -> tuple[ExperimentPart, dict[tuple[str, int], Repeated]]:
     """What the sizes that the paper leaves out would do to its rates."""
     table = tables[0]
-    part, found = Part(), {(f, SIZE): known[table.name, f] for f in printed.KINDS}
+    part, found = ExperimentPart(), {(f, SIZE): known[table.name, f] for f in printed.KINDS}
     trials = how.pick(2, printed.TRIALS)
     for size in SIZES:
         for kind in printed.KINDS:
@@ -95,9 +95,9 @@ def _means(trio: Sequence[Repeated]) -> str:
     return " / ".join(f"{rate.mean:.1f}" for rate in trio)
 
 
-def defaults(how: How, tell: Progress, tables: Sequence[Table]) -> Part:
+def defaults(how: How, tell: Progress, tables: Sequence[PreparedTable]) -> ExperimentPart:
     """The package's own defaults against the paper's network of the same size."""
-    part = Part()
+    part = ExperimentPart()
     rows: list[Row] = []
     trials = how.pick(2, 5)
     for number, table in enumerate(tables):

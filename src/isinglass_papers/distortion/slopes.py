@@ -11,7 +11,7 @@ from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rates import Rates, detection_rate
 from isinglass_papers.distortion.rules import Repeated, counted, noted
-from isinglass_papers.distortion.setting import Part, Table, network, seeds
+from isinglass_papers.distortion.setting import ExperimentPart, PreparedTable, network, seeds
 
 SLOPES = (0.25, 0.5, 0.75, 1.0, 1.25, printed.STEEP[0], 2.0, printed.STEEP_ANGLE)
 STEP = "step"
@@ -26,9 +26,11 @@ READINGS = {
 FEW = 10
 
 
-def slopes(how: How, tell: Progress, tables: Sequence[Table], known: Rates) -> Part:
+def slopes(
+    how: How, tell: Progress, tables: Sequence[PreparedTable], known: Rates
+) -> ExperimentPart:
     """Figure 10(a): the steeper tanh is, the fewer outliers survive."""
-    part = Part()
+    part = ExperimentPart()
     rows: list[Row] = []
     trials = how.pick(2, printed.TRIALS)
     steep, theirs = printed.STEEP

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from isinglass.auditing.tuning.frontier import Frontier
 from isinglass_papers.core.result import Claim, Verdict
 from isinglass_papers.multiparty.argued import analysis, estimation
-from isinglass_papers.multiparty.detection import NARROW, Detection
+from isinglass_papers.multiparty.detection import NARROW, SetDetection
 from isinglass_papers.multiparty.evidence import Evidence, listed
 from isinglass_papers.multiparty.printed import ALPHAS, TABLE_1
 
@@ -88,7 +88,7 @@ def _chosen(frontier: Frontier | None) -> Claim:
     )
 
 
-def _losses(some: list[Detection], least: float | None, most: float) -> dict[str, float]:
+def _losses(some: list[SetDetection], least: float | None, most: float) -> dict[str, float]:
     return {one.name: one.auc(least) - one.auc(most) for one in some}
 
 
@@ -96,7 +96,7 @@ def _told(losses: dict[str, float]) -> str:
     return listed((name, f"{lost:.3f}") for name, lost in losses.items())
 
 
-def _comparable(every: list[Detection], threshold: Verdict) -> Claim:
+def _comparable(every: list[SetDetection], threshold: Verdict) -> Claim:
     first, second, last = (_losses(every, None, alpha) for alpha in (0.01, 0.2, 0.6))
     verdict: Verdict = "does not hold"
     if max(last.values()) <= SMALL:
@@ -118,7 +118,7 @@ def _comparable(every: list[Detection], threshold: Verdict) -> Claim:
     )  # fmt: skip
 
 
-def _least_noise(every: list[Detection]) -> Claim:
+def _least_noise(every: list[SetDetection]) -> Claim:
     lost = _losses(every, None, 0.01)
     most = max(lost.values())
     verdict: Verdict = "holds conditionally" if most <= SMALL else "not reproduced"
@@ -130,7 +130,7 @@ def _least_noise(every: list[Detection]) -> Claim:
     )
 
 
-def _growing(narrow: list[Detection], wide: list[Detection]) -> Claim:
+def _growing(narrow: list[SetDetection], wide: list[SetDetection]) -> Claim:
     falls = _losses([*narrow, *wide], 0.01, 0.6)
     sure = [one.name for one in (*narrow, *wide) if _surely_falls(one, 0.01, 0.6)]
     verdict: Verdict = "not tested"
@@ -150,7 +150,7 @@ def _growing(narrow: list[Detection], wide: list[Detection]) -> Claim:
     )
 
 
-def _surely_falls(one: Detection, least: float, most: float) -> bool:
+def _surely_falls(one: SetDetection, least: float, most: float) -> bool:
     """A seed draws the same anomalies at every alpha, so losses are compared draw by draw."""
     pairs = zip(one.by_alpha[least], one.by_alpha[most], strict=True)
     losses = np.array([a.auc - b.auc for a, b in pairs])
@@ -188,7 +188,7 @@ def _cost(lost: dict[str, tuple[int, float]]) -> str:
     return "lost: " + _told({f"{name} (r = {r})": share for name, (r, share) in lost.items()})
 
 
-def _forty(wide: list[Detection]) -> Claim:
+def _forty(wide: list[SetDetection]) -> Claim:
     lost = {one.name: one.lost(0.4) for one in wide}
     verdict: Verdict = "not tested"
     if lost:
@@ -202,7 +202,7 @@ def _forty(wide: list[Detection]) -> Claim:
     )
 
 
-def _half(narrow: list[Detection]) -> Claim:
+def _half(narrow: list[SetDetection]) -> Claim:
     lost = {one.name: one.lost(0.5) for one in narrow}
     most = max((v for _, v in lost.values()), default=-1.0)
     verdict: Verdict = "not reproduced" if lost else "not tested"
@@ -216,7 +216,7 @@ def _half(narrow: list[Detection]) -> Claim:
     )
 
 
-def _threshold(every: list[Detection]) -> Claim:
+def _threshold(every: list[SetDetection]) -> Claim:
     def rates(alpha: float | None) -> tuple[float, float, float]:
         outcomes = [one.by_alpha[alpha] for one in every]
         return (

@@ -12,7 +12,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core import draw
 from isinglass_papers.core.result import Figure, How
 from isinglass_papers.multiparty.printed import ALPHAS, TABLE_1
-from isinglass_papers.multiparty.protocol import Outcome, Setting, experiment
+from isinglass_papers.multiparty.protocol import HeldOutScores, ProtocolSetting, experiment
 
 Array = NDArray[Any]
 Row = dict[str, float | int | str]
@@ -30,15 +30,15 @@ _PRIVATE = "ours, private test"
 
 
 @dataclass(frozen=True, slots=True)
-class Detection:
+class SetDetection:
     """Everything that was detected in one set."""
 
     name: str
     n: int
     records: int
     epochs: int
-    by_alpha: dict[float | None, list[Outcome]] = field(default_factory=dict, repr=False)
-    by_r: dict[int, list[Outcome]] = field(default_factory=dict, repr=False)
+    by_alpha: dict[float | None, list[HeldOutScores]] = field(default_factory=dict, repr=False)
+    by_r: dict[int, list[HeldOutScores]] = field(default_factory=dict, repr=False)
 
     @property
     def wide(self) -> bool:
@@ -57,24 +57,24 @@ class Detection:
         return r, _mean(self.by_r[1]) - _mean(self.by_r[r])
 
 
-def detect(name: str, number: int, table: Array, how: How, tell: Progress) -> Detection:
+def detect(name: str, number: int, table: Array, how: How, tell: Progress) -> SetDetection:
     """Run one set at every level of noise, and with fewer dimensions."""
     n = table.shape[1]
     size = 0 if n <= NARROW else 1 if n < 300 else 2
     draws, epochs = how.pick(QUICK, FULL)[size]
     if size == 2 and not how.full:
         table = table[:QUICK_RECORDS]
-    found = Detection(name, n, len(table), epochs)
+    found = SetDetection(name, n, len(table), epochs)
 
-    def run(setting: Setting, draws: int) -> list[Outcome]:
+    def run(setting: ProtocolSetting, draws: int) -> list[HeldOutScores]:
         tell(f"detecting in {name}", 0, None)
         return [experiment(table, setting, [how.seed, number, draw]) for draw in range(draws)]
 
     for alpha in (None, *ALPHAS):
-        found.by_alpha[alpha] = run(Setting(alpha, epochs), draws)
+        found.by_alpha[alpha] = run(ProtocolSetting(alpha, epochs), draws)
     found.by_r[1] = found.by_alpha[ALPHA_OF_R]
     for r in _lost_columns(n, how.full):
-        found.by_r[r] = run(Setting(ALPHA_OF_R, epochs, r), draws)
+        found.by_r[r] = run(ProtocolSetting(ALPHA_OF_R, epochs, r), draws)
     return found
 
 
@@ -85,11 +85,11 @@ def _lost_columns(n: int, full: bool) -> list[int]:
     return [round(share * n) for share in shares]
 
 
-def _mean(outcomes: list[Outcome]) -> float:
+def _mean(outcomes: list[HeldOutScores]) -> float:
     return float(np.mean([o.auc for o in outcomes]))
 
 
-def figures(found: dict[str, Detection]) -> list[Figure]:
+def figures(found: dict[str, SetDetection]) -> list[Figure]:
     """Table 1 as a picture, dimensions, and the ROC curves."""
     made = [_table_picture(found), _dimensions(found)]
     titles = {
@@ -116,7 +116,7 @@ def figures(found: dict[str, Detection]) -> list[Figure]:
     return made
 
 
-def _table_picture(found: dict[str, Detection]) -> Figure:
+def _table_picture(found: dict[str, SetDetection]) -> Figure:
     rows: list[Row] = []
     for name, one in found.items():
         _, _, printed = TABLE_1[name]
@@ -148,7 +148,7 @@ def _row(name: str, alpha: float, source: str, auc: float, low: float, high: flo
     return {"set": name, "alpha": alpha, "from": source, "auc": auc, "low": low, "high": high}
 
 
-def _dimensions(found: dict[str, Detection]) -> Figure:
+def _dimensions(found: dict[str, SetDetection]) -> Figure:
     rows: list[Row] = [
         {
             "set": f"{name} (n = {one.n})",
@@ -180,7 +180,7 @@ def _dimensions(found: dict[str, Detection]) -> Figure:
     )  # fmt: skip
 
 
-def _roc(one: Detection, stem: str, title: str, more: str) -> Figure:
+def _roc(one: SetDetection, stem: str, title: str, more: str) -> Figure:
     # On a wide table everything happens at the left edge.
     at = np.concatenate([np.linspace(0, 0.1, 11), np.linspace(0.15, 1, 18)])
     if one.wide:

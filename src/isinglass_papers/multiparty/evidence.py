@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from isinglass.auditing.tuning.frontier import Frontier
 from isinglass_papers.multiparty.attacks import Attacked
-from isinglass_papers.multiparty.detection import Detection
+from isinglass_papers.multiparty.detection import SetDetection
 from isinglass_papers.multiparty.shares import Share
 from isinglass_papers.multiparty.theory import Filter, Guesses, Shape
 
@@ -16,14 +16,14 @@ from isinglass_papers.multiparty.theory import Filter, Guesses, Shape
 class Evidence:
     """Detection, attacks, and the analysis in numbers."""
 
-    detected: dict[str, Detection]
+    detected: dict[str, SetDetection]
     attacked: dict[str, Attacked]
     errors: Guesses
     filters: list[Filter]
     shape: Shape
     frontier: Frontier | None
 
-    def some(self, *, wide: bool) -> list[Detection]:
+    def some(self, *, wide: bool) -> list[SetDetection]:
         return [one for one in self.detected.values() if one.wide == wide]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isinglass_papers.core.result import Number
-from isinglass_papers.multiparty.detection import ALPHA_OF_R, Detection
+from isinglass_papers.multiparty.detection import ALPHA_OF_R, SetDetection
 from isinglass_papers.multiparty.printed import ALPHAS, LOST_AT_40, LOST_AT_HALF, TABLE_1
 from isinglass_papers.multiparty.protocol import RECORDS
 
@@ -15,7 +15,7 @@ EPOCHS = 300
 WHOLE = 0.01
 
 
-def table_1(found: dict[str, Detection]) -> list[Number]:
+def table_1(found: dict[str, SetDetection]) -> list[Number]:
     """Every number of Table 1 in two readings; where a set is missing, the printed one alone."""
     numbers, again = [], []
     for name, (columns, raw, printed) in TABLE_1.items():
@@ -36,7 +36,7 @@ def table_1(found: dict[str, Detection]) -> list[Number]:
     return numbers + again
 
 
-def _apart(one: Detection, columns: int) -> str:
+def _apart(one: SetDetection, columns: int) -> str:
     """What is known to differ between the paper's table and ours, for the sentence."""
     parts = []
     if one.n != columns:
@@ -75,7 +75,7 @@ def _number(
     return Number(where, what, printed, ours, low, high, note)
 
 
-def fewer_dimensions(found: dict[str, Detection]) -> list[Number]:
+def fewer_dimensions(found: dict[str, SetDetection]) -> list[Number]:
     """What is lost with 40 % of a wide table's dimensions, and with half of a narrow one's."""
     numbers = []
     for one in found.values():

@@ -13,7 +13,7 @@ from isinglass_papers.multiparty import recovered as multiparty_recovered
 from isinglass_papers.multiparty import theory as multiparty_theory
 from isinglass_papers.multiparty.attacks import attack
 from isinglass_papers.multiparty.claims import claims
-from isinglass_papers.multiparty.detection import QUICK_RECORDS, Detection, detect
+from isinglass_papers.multiparty.detection import QUICK_RECORDS, SetDetection, detect
 from isinglass_papers.multiparty.evidence import Evidence
 from isinglass_papers.multiparty.protocol import RECORDS
 from isinglass_papers.multiparty.recovered import INDEPENDENT
@@ -64,7 +64,7 @@ def reproduce(how: How, tell: Progress) -> Reproduction:
     )  # fmt: skip
 
 
-def _notes(how: How, detected: dict[str, Detection], differs: list[str]) -> tuple[str, ...]:
+def _notes(how: How, detected: dict[str, SetDetection], differs: list[str]) -> tuple[str, ...]:
     draws = "; ".join(
         f"{one.name} {one.epochs} epochs, {_times(len(one.by_alpha[None]))}"
         for one in detected.values()

@@ -22,7 +22,7 @@ BATCH = 30  # records of one participant
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ProtocolSetting:
     """What varies. `alpha` None leaves the records as they are; r = n - w columns are lost."""
 
     alpha: float | None
@@ -31,7 +31,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class HeldOutScores:
     """Scores of the records that nobody trained on, and which of them were added.
 
     `private` are their scores where they, too, come under private matrices in place of T.
@@ -95,7 +95,7 @@ def participant(
         return veil.fit(np.zeros((2, matrix.n_features)))
 
 
-def experiment(table: Array, setting: Setting, seed: list[int]) -> Outcome:
+def experiment(table: Array, setting: ProtocolSetting, seed: list[int]) -> HeldOutScores:
     """One draw of anomalies, split, matrices and network.
 
     Whatever the setting, a seed draws the same anomalies, the same half to train on and, at the
@@ -120,7 +120,7 @@ def experiment(table: Array, setting: Setting, seed: list[int]) -> Outcome:
     ).fit(train)
     score = detector.anomaly_score
     other = None if private is None else score(private)
-    return Outcome(added, score(test), float(detector.threshold_), other)
+    return HeldOutScores(added, score(test), float(detector.threshold_), other)
 
 
 def _by_participants(

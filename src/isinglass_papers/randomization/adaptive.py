@@ -17,7 +17,7 @@ from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
 from isinglass_papers.randomization.levels import (
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     expected,
@@ -31,7 +31,7 @@ ADAPTIVE, SAME_MEAN = "adaptive", "one size, same mean"
 ONE_SIZE = "one size, same lowest level"
 
 
-def adaptive(how: How, tell: Progress) -> Part:
+def adaptive(how: How, tell: Progress) -> PaperPart:
     """Both kinds of noise with every record's expected level at ten or more."""
     n = how.pick(400, 1000)
     dims: Sequence[int] = how.pick((2, 10), (2, 5, 10, 20, 40, 75))
@@ -42,7 +42,7 @@ def adaptive(how: How, tell: Progress) -> Part:
         tell("adaptive noise", i, len(dims))
         X = np.ascontiguousarray(made.X[:, :d])
         rows += _compared(X, made.is_outlier, d, seed_of(how.seed, 52, d))
-    return Part(tuple(_numbers(rows)), (_claim(rows, n),), (_figure(rows, n),))
+    return PaperPart(tuple(_numbers(rows)), (_claim(rows, n),), (_figure(rows, n),))
 
 
 def _compared(X: Array, strange: np.ndarray, d: int, seed: int) -> list[Row]:

@@ -14,7 +14,7 @@ from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
     Measured,
-    Part,
+    PaperPart,
     base_set,
     ends,
     expected,
@@ -27,7 +27,7 @@ Curves = dict[tuple[str, float], Measured]
 WIDTH = printed.SKEW_COLUMNS
 
 
-def density(how: How, tell: Progress) -> Part:
+def density(how: How, tell: Progress) -> PaperPart:
     """Run figures 2 and 3, both noises, and read their claims off them."""
     thetas: Sequence[float] = how.pick((0.0, 1.0, 2.0), (0.0, 0.5, 1.0, 1.5, 2.0))
     shares: Sequence[float] = how.pick(
@@ -51,7 +51,7 @@ def density(how: How, tell: Progress) -> Part:
             outliers[law, share] = measured(tables, law, seed_of(how.seed, 13, i, j))
     exact = _exact(how)
     claims = (*density_claims(skew, outliers, exact, _gains(how)), outliers_alone(how))
-    return Part(
+    return PaperPart(
         tuple(_numbers(skew)), claims, (_figure_2(skew, thetas), _figure_3(outliers, shares, exact))
     )
 

@@ -14,7 +14,7 @@ from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
     Measured,
-    Part,
+    PaperPart,
     base_set,
     ends,
     expected,
@@ -27,7 +27,7 @@ Curves = dict[tuple[str, int], Measured]
 Averages = dict[tuple[str, int], float]
 
 
-def dimension(how: How, tell: Progress) -> Part:
+def dimension(how: How, tell: Progress) -> PaperPart:
     """Run figure 1 on projections of 100-column base sets, and read its claims off it."""
     dims: Sequence[int] = how.pick(
         (1, 8, 32, 64, 72, 100), (1, 2, 4, 8, 16, 32, 48, 64, 72, 80, 100)
@@ -47,7 +47,7 @@ def dimension(how: How, tell: Progress) -> Part:
         for d in how.pick((1,), (1, 64, 100))
     }
     other = _by_variance(bases[0], how)
-    return Part(
+    return PaperPart(
         (*_numbers(found, once), *_variance_numbers(other, variance_reading(other, found))),
         dimension_claims(found, other, how),
         (_figure(found, dims),),

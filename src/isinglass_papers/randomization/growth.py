@@ -16,6 +16,7 @@ from isinglass.measure.randomization import (
     uniform_cube_average,
 )
 from isinglass.perturb.noise import AdditiveNoise
+from isinglass.plots.palette import INK
 from isinglass.progress import Progress
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
@@ -23,7 +24,7 @@ from isinglass_papers.randomization import printed
 from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     deviations,
@@ -36,7 +37,7 @@ CUBE, FEW, COPIES = "independent columns", f"mixtures of {FACTORS}", "copies of 
 NEAR = 0.1
 
 
-def growth(how: How, tell: Progress) -> Part:
+def growth(how: How, tell: Progress) -> PaperPart:
     """Run figure 4, measured and in closed form, and find the laws of growth."""
     ratios: Sequence[int] = how.pick((1, 2, 4, 6, 8, 9, 10, 12, 16), tuple(range(1, 17)))
     measured_at = how.pick((4, 8), (2, 4, 6, 8, 10, 12, 16))
@@ -54,7 +55,7 @@ def growth(how: How, tell: Progress) -> Part:
                 row["measured"] = _most_columns(X, law, ratio, seed_of(how.seed, 22, ratio))
             rows.append(row)
     needed = _needed(how, tell)
-    return Part(
+    return PaperPart(
         tuple(_numbers(rows)),
         _claims(rows, needed),
         (_figure(rows, n), _needed_figure(needed)),
@@ -221,7 +222,7 @@ def _figure(rows: list[Row], n: int) -> Figure:
     first = spec["layer"][0]["encoding"]
     spec["layer"].append(
         {
-            "mark": {"type": "point", "filled": False, "size": 90, "color": "#1d2733"},
+            "mark": {"type": "point", "filled": False, "size": 90, "color": INK},
             "transform": [{"filter": "isValid(datum.measured)"}],
             "encoding": {"x": first["x"], "y": first["y"] | {"field": "measured"}},
         }

@@ -28,7 +28,7 @@ LAWS = ("gaussian", "uniform")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PaperPart:
     """What one part of the paper came to."""
 
     numbers: tuple[Number, ...] = ()

@@ -31,7 +31,7 @@ from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
 from isinglass_papers.randomization.levels import (
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     deviations,
@@ -61,7 +61,7 @@ MAKERS: dict[str, Callable[[int], Perturbation]] = {
 }
 
 
-def others(how: How, tell: Progress) -> Part:
+def others(how: How, tell: Progress) -> PaperPart:
     """Levels by method, number of columns and attacker, on projections of one base set."""
     n = how.pick(400, 2000)
     dims: Sequence[int] = how.pick((5, 20), (5, 10, 20, 40, 75))
@@ -83,7 +83,7 @@ def others(how: How, tell: Progress) -> Part:
                         "named": float((found == 1).mean()),
                     }
                 )  # fmt: skip
-    return Part(
+    return PaperPart(
         tuple(_numbers(rows, dims[-1], paired[-1])),
         _claims(rows, n, dims[-1], paired[-1]),
         (_figure(rows, n),),

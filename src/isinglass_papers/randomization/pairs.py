@@ -18,6 +18,7 @@ from isinglass.measure.randomization import (
     randomization_level,
 )
 from isinglass.perturb.noise import AdditiveNoise
+from isinglass.plots.palette import INK
 from isinglass.progress import Progress
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Claim, Figure, How, Number, Verdict
@@ -25,7 +26,7 @@ from isinglass_papers.randomization import printed
 from isinglass_papers.randomization.levels import (
     LAWS,
     Array,
-    Part,
+    PaperPart,
     Row,
     base_set,
     deviations,
@@ -42,14 +43,14 @@ PRACTICALLY = 0.01
 DISTANCES = (0.5, 1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0, 25.0, 36.0)
 
 
-def pairs(how: How, tell: Progress) -> Part:
+def pairs(how: How, tell: Progress) -> PaperPart:
     """Check the formulas for two records by drawing noise, and the reading of a level."""
     tell("pairs of records", 0, 3)
     rows, off = _gaussian(how)
     tell("pairs of records", 1, 3)
     uniform_off, least, most = _uniform(how)
     tell("pairs of records", 2, 3)
-    return Part(
+    return PaperPart(
         tuple(_numbers(rows)),
         (
             _approximation(off, how),
@@ -245,7 +246,7 @@ def _figure(rows: list[Row]) -> Figure:
     first["mark"] |= {"size": 45}
     for name, dash in (("formula", [1, 0]), ("bound", [5, 4])):
         line = {
-            "mark": {"type": "line", "color": "#1d2733", "strokeWidth": 1, "strokeDash": dash},
+            "mark": {"type": "line", "color": INK, "strokeWidth": 1, "strokeDash": dash},
             "transform": [{"filter": f"isValid(datum.{name})"}],
             "encoding": {
                 "x": first["encoding"]["x"], "y": first["encoding"]["y"] | {"field": name}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass_papers.rotation.sets import Table, turned
+from isinglass_papers.rotation.sets import ScaledSet, turned
 
 Array = NDArray[Any]
 #: Training records and classes, records to classify, chance of its own: the classes found.
@@ -35,7 +35,7 @@ JITTER = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class AccuracyTrial:
     """One classifier on one set: accuracy in percent, and what rotations change in points.
 
     `runs` are accuracies on the originals, more than one only where a classifier starts at
@@ -61,13 +61,13 @@ class Accuracies:
     that neither distances nor scores are equal by accident.
     """
 
-    trials: dict[str, Trial]
+    trials: dict[str, AccuracyTrial]
     folds: dict[str, float]
     shifts: dict[str, tuple[float, float]]
     untied: dict[str, float]
 
 
-def accuracies(table: Table, n_rotations: int, n_folds: int, most_rows: int) -> Accuracies:
+def accuracies(table: ScaledSet, n_rotations: int, n_folds: int, most_rows: int) -> Accuracies:
     """Cross-validate every classifier on the originals and on so many rotations, in one split."""
     rng = table.chance(1)
     rows = rng.permutation(len(table.X))[:most_rows]
@@ -94,7 +94,7 @@ def accuracies(table: Table, n_rotations: int, n_folds: int, most_rows: int) -> 
             tuple(_percent(p[side] == y) - float(np.mean(runs)) for p in about) for side in (0, 1)
         )
         moved = [max(_percent(p[side] != before[0]) for p in about) for side in (0, 1)]
-        trials[name] = Trial(runs, origin, centre, *moved)
+        trials[name] = AccuracyTrial(runs, origin, centre, *moved)
     anew = [folds(len(X), n_folds, rng) for _ in range(max(3, n_rotations))]
     again = {
         name: [_percent(cross_validated(_CLASSIFIERS[name], X, y, f, rng) == y) for f in anew]
@@ -111,7 +111,7 @@ def accuracies(table: Table, n_rotations: int, n_folds: int, most_rows: int) -> 
 
 
 def _untied(
-    table: Table, X: Array, y: Array, split: Array, classifier: Classifier, n_rotations: int
+    table: ScaledSet, X: Array, y: Array, split: Array, classifier: Classifier, n_rotations: int
 ) -> float:
     rng = table.chance(7)
     moved = X + JITTER * (rng.random(X.shape) - X)  # stays in [0, 1]

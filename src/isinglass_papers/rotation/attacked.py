@@ -8,7 +8,7 @@ import numpy as np
 
 from isinglass_papers.core.partial import on_sets
 from isinglass_papers.core.result import Claim, Verdict
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.levels import Iteration
 from isinglass_papers.rotation.printed import TABLE_1
 
@@ -24,7 +24,7 @@ NEAR = 0.01
 BELOW = {"breast_w": False, "tic_tac_toe": True, "votes": True}
 
 
-def attack_claims(found: Found) -> tuple[Claim, ...]:
+def attack_claims(found: MeasuredSets) -> tuple[Claim, ...]:
     """Independent components, and what undoes a rotation altogether."""
     n, every = len(found.tables), len(TABLE_1)
     starred = [row.name for row in TABLE_1 if row.star]
@@ -36,11 +36,11 @@ def attack_claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-def _there(found: Found, names: Iterable[str]) -> int:
+def _there(found: MeasuredSets, names: Iterable[str]) -> int:
     return sum(name in found.tables for name in names)
 
 
-def _components(found: Found) -> Claim:
+def _components(found: MeasuredSets) -> Claim:
     full = 0
     for name, mine in found.levels.items():
         varies = int((np.ptp(found.tables[name].X, axis=0) > 0).sum())
@@ -59,7 +59,7 @@ def _components(found: Found) -> Claim:
     )
 
 
-def _converged(found: Found) -> Claim:
+def _converged(found: MeasuredSets) -> Claim:
     starred = [n for n, t in found.tables.items() if t.printed.star]
     if not starred:
         return Claim("Section 5.2", _NOT_CONVERGED, "not tested", "None of those sets is there.")
@@ -84,11 +84,11 @@ _NOT_CONVERGED = (
 )
 
 
-def _its(found: Found, name: str) -> list[Iteration]:
+def _its(found: MeasuredSets, name: str) -> list[Iteration]:
     return list(found.levels[name].iterations)
 
 
-def _as_scored(found: Found) -> Claim:
+def _as_scored(found: MeasuredSets) -> Claim:
     says = (
         "ICA has no effect on the level of Breast-w, and takes that of Tic-tac-toe and Votes down "
         "by a small amount."
@@ -110,7 +110,7 @@ def _as_scored(found: Found) -> Claim:
     )
 
 
-def _ica(found: Found) -> Claim:
+def _ica(found: MeasuredSets) -> Claim:
     """A guess of a column no nearer than its own deviation has learned nothing about it."""
     raw = [min(it.raw_minimum for it in _its(found, n)) for n in found.levels]
     columns = {n: len(mine.deviations) for n, mine in found.levels.items()}
@@ -137,11 +137,11 @@ def _ica(found: Found) -> Claim:
     )
 
 
-def _attacks(found: Found) -> int:
+def _attacks(found: MeasuredSets) -> int:
     return len(next(iter(found.levels.values())).iterations)
 
 
-def _select(found: Found) -> Claim:
+def _select(found: MeasuredSets) -> Claim:
     many = [float(np.mean([it.average for it in _its(found, n)])) for n in found.levels]
     one = [float(np.mean(mine.starts)) for mine in found.levels.values()]
     apart = float(np.abs(np.subtract(many, one)).max())
@@ -157,7 +157,7 @@ def _select(found: Found) -> Claim:
     )
 
 
-def _undone(found: Found) -> Claim:
+def _undone(found: MeasuredSets) -> Claim:
     n = len(found.undone)
     given = [name for name, u in found.undone.items() if u.pairs < BACK]
     worst = max(u.pairs for u in found.undone.values())
@@ -182,7 +182,7 @@ def _undone(found: Found) -> Claim:
     )
 
 
-def _why(found: Found, whole: list[str]) -> str:
+def _why(found: MeasuredSets, whole: list[str]) -> str:
     """The sets that a known covariance does not give back, and whether its axes tell why."""
     parts = []
     for name in found.undone:

@@ -17,9 +17,9 @@ from isinglass_papers.rotation.accuracy import (
     RADIAL,
     REGRESSION,
     TANH,
-    Trial,
+    AccuracyTrial,
 )
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.printed import TABLE_1
 
 #: Below this many points, accuracy is said to change almost not at all: the paper calls its own
@@ -34,7 +34,7 @@ STILL = 0.01
 TWO_CLASSES = sum(row.perceptron is not None for row in TABLE_1)
 
 
-def accuracy_claims(found: Found) -> tuple[Claim, ...]:
+def accuracy_claims(found: MeasuredSets) -> tuple[Claim, ...]:
     """Lemma 1, theorems 1 to 3, and the left half of Table 1."""
     n, two = len(found.accuracy), _two_classes(found)
     return (
@@ -47,12 +47,14 @@ def accuracy_claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-def _two_classes(found: Found) -> int:
+def _two_classes(found: MeasuredSets) -> int:
     """Sets there that a single perceptron can classify."""
     return sum(FROM_ZERO in mine.trials for mine in found.accuracy.values())
 
 
-def largest(found: Found, classifier: str, value: Callable[[Trial], float]) -> tuple[float, str]:
+def largest(
+    found: MeasuredSets, classifier: str, value: Callable[[AccuracyTrial], float]
+) -> tuple[float, str]:
     """The largest of a number over the sets, and the set it belongs to."""
     every = [
         (value(mine.trials[classifier]), found.called(name))
@@ -67,7 +69,7 @@ def _by_rounding(moved: float) -> Verdict:
     return "holds" if moved == 0 else "holds conditionally" if moved <= FEW else "does not hold"
 
 
-def _neighbors(found: Found) -> Claim:
+def _neighbors(found: MeasuredSets) -> Claim:
     moved = {
         found.called(name): mine.trials[KNN].moved_origin
         for name, mine in found.accuracy.items()
@@ -93,7 +95,7 @@ def _neighbors(found: Found) -> Claim:
     )  # fmt: skip
 
 
-def _regression(found: Found) -> Claim:
+def _regression(found: MeasuredSets) -> Claim:
     share, name = max(
         largest(found, REGRESSION, lambda t: t.moved_origin),
         largest(found, REGRESSION, lambda t: t.moved_centre),
@@ -111,7 +113,7 @@ def _regression(found: Found) -> Claim:
     )
 
 
-def _kernels(found: Found) -> Claim:
+def _kernels(found: MeasuredSets) -> Claim:
     moved = max(largest(found, name, lambda t: t.moved_origin)[0] for name in KERNELS)
     shift = {k: max(mine.shifts[k][0] for mine in found.accuracy.values()) for k in KERNELS}
     several = (
@@ -132,7 +134,7 @@ def _kernels(found: Found) -> Claim:
     )
 
 
-def _centre(found: Found) -> Claim:
+def _centre(found: MeasuredSets) -> Claim:
     every = found.accuracy.values()
     shift = {k: max(mine.shifts[k][1] for mine in every) for k in KERNELS}
     points = {
@@ -155,7 +157,7 @@ def _centre(found: Found) -> Claim:
     )
 
 
-def _perceptron(found: Found) -> Claim:
+def _perceptron(found: MeasuredSets) -> Claim:
     there = [mine for mine in found.accuracy.values() if FROM_ZERO in mine.trials]
     if not there:
         return Claim("Theorem 3", _PERCEPTRON, "not tested", "No set with two classes is there.")
@@ -191,7 +193,7 @@ def _perceptron(found: Found) -> Claim:
 _PERCEPTRON = "A perceptron is invariant to rotation."
 
 
-def _table(found: Found) -> Claim:
+def _table(found: MeasuredSets) -> Claim:
     knn, radial, perceptron = (
         largest(found, name, lambda t: abs(float(np.mean(t.centre))))
         for name in (KNN, RADIAL, AT_RANDOM)

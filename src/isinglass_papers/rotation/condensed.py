@@ -6,7 +6,7 @@ import numpy as np
 
 from isinglass_papers.core.partial import on_sets
 from isinglass_papers.core.result import Claim, Verdict
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.nearest import GROUP
 from isinglass_papers.rotation.printed import TABLE_1
 
@@ -18,7 +18,7 @@ ALIKE = 0.75
 MUCH = 2.0
 
 
-def condensation_claims(found: Found) -> tuple[Claim, ...]:
+def condensation_claims(found: MeasuredSets) -> tuple[Claim, ...]:
     """Figures 5 to 8."""
     n, every = len(found.nearest), len(TABLE_1)
     return (
@@ -28,7 +28,7 @@ def condensation_claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-def _sizes(found: Found) -> Claim:
+def _sizes(found: MeasuredSets) -> Claim:
     where = "Section 5.3, figures 5, 6"
     says = "The level of condensation generally stays low, whatever the size of its groups."
     shown = [n for n in ("ecoli", "diabetes") if n in found.nearest]
@@ -59,7 +59,7 @@ def _sizes(found: Found) -> Claim:
     )
 
 
-def _constant(found: Found) -> Claim:
+def _constant(found: MeasuredSets) -> Claim:
     says = "On Ionosphere, which has a constant column, the minimum of condensation is 0."
     if "ionosphere" not in found.nearest:
         return Claim("Section 5.3", says, "not tested", "The set is missing.")
@@ -78,7 +78,7 @@ def _constant(found: Found) -> Claim:
     )
 
 
-def _beats(found: Found) -> Claim:
+def _beats(found: MeasuredSets) -> Claim:
     ratios: dict[str, list[float]] = {"apart": [], "alike": []}
     for mine in found.nearest.values():
         base = mine.condensed[GROUP]

@@ -8,7 +8,7 @@ import numpy as np
 
 from isinglass_papers.core import draw
 from isinglass_papers.core.result import Figure
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.nearest import GROUP
 from isinglass_papers.rotation.numbers import numbers
 
@@ -23,7 +23,7 @@ AT_ONE, RESCALED = "ICA, components of variance one", "ICA, variances known"
 Row = dict[str, float | int | str]
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
+def figures(found: MeasuredSets) -> tuple[Figure, ...]:
     """All of them; those of a set that is missing are left out."""
     out = [_accuracy(found), _table(found, "LOP"), _table(found, "ICA"), _attackers(found)]
     out += [
@@ -39,7 +39,7 @@ def figures(found: Found) -> tuple[Figure, ...]:
     return (*out, _compared(found, 7), _compared(found, 8))
 
 
-def _accuracy(found: Found) -> Figure:
+def _accuracy(found: MeasuredSets) -> Figure:
     rows: list[Row] = []
     for name, mine in found.accuracy.items():
         for classifier, trial in mine.trials.items():
@@ -79,7 +79,7 @@ def _accuracy(found: Found) -> Figure:
     )  # fmt: skip
 
 
-def _table(found: Found, column: str) -> Figure:
+def _table(found: MeasuredSets, column: str) -> Figure:
     rows: list[Row] = []
     for number in numbers(found):
         kind, _, part = number.what.partition(" (")[0].partition(" ")
@@ -111,7 +111,7 @@ def _table(found: Found, column: str) -> Figure:
     )
 
 
-def _attackers(found: Found) -> Figure:
+def _attackers(found: MeasuredSets) -> Figure:
     rows: list[Row] = []
     blind: list[bool] = []
     better = [0, 0, 0]
@@ -150,11 +150,11 @@ def _attackers(found: Found) -> Figure:
     )  # fmt: skip
 
 
-def _most(found: Found) -> float:
+def _most(found: MeasuredSets) -> float:
     return max(mine.pairs for mine in found.undone.values())
 
 
-def _iterations(found: Found, name: str, number: int) -> Figure:
+def _iterations(found: MeasuredSets, name: str, number: int) -> Figure:
     rows: list[Row] = []
     best = 0.0
     mine = found.levels[name].iterations[: max(found.settings.group, 4)]
@@ -188,7 +188,7 @@ def _iterations(found: Found, name: str, number: int) -> Figure:
     )  # fmt: skip
 
 
-def _sizes(found: Found, name: str, number: int) -> Figure:
+def _sizes(found: MeasuredSets, name: str, number: int) -> Figure:
     rows: list[Row] = [
         {"k": k, "line": line, "level": round(value, 5)}
         for k, level in found.nearest[name].condensed.items()
@@ -207,7 +207,7 @@ def _sizes(found: Found, name: str, number: int) -> Figure:
     )  # fmt: skip
 
 
-def _compared(found: Found, number: int) -> Figure:
+def _compared(found: MeasuredSets, number: int) -> Figure:
     rows: list[Row] = []
     part = {7: "minimum", 8: "average"}[number]
     for name, mine in found.nearest.items():

@@ -8,14 +8,14 @@ from isinglass.progress import Progress
 from isinglass.threads import one_thread
 from isinglass_papers.core.result import How
 from isinglass_papers.rotation.accuracy import Accuracies, accuracies
-from isinglass_papers.rotation.levels import ITERATIONS, Levels, levels
+from isinglass_papers.rotation.levels import ITERATIONS, SetLevels, levels
 from isinglass_papers.rotation.nearest import Nearest, nearest
-from isinglass_papers.rotation.sets import Table, unwarned
+from isinglass_papers.rotation.sets import ScaledSet, unwarned
 from isinglass_papers.rotation.undone import Undone, undone
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSizes:
     """How much of everything; `most_rows` bounds the records that classifiers see."""
 
     rotations: int
@@ -29,20 +29,20 @@ class Settings:
     sizes: tuple[int, ...]  # of condensation's groups
 
 
-QUICK = Settings(2, 3, 300, 2, 4, 2, 2, 100, (2, 5, 10, 20, 50))
-FULL = Settings(
+QUICK = RunSizes(2, 3, 300, 2, 4, 2, 2, 100, (2, 5, 10, 20, 50))
+FULL = RunSizes(
     10, 10, 1000, 10, 2 * ITERATIONS, ITERATIONS, 10, 2000, (2, 3, 5, 7, 10, 15, 20, 30, 40, 50)
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MeasuredSets:
     """What was measured, by the name of the set."""
 
-    settings: Settings
-    tables: dict[str, Table] = field(default_factory=dict)
+    settings: RunSizes
+    tables: dict[str, ScaledSet] = field(default_factory=dict)
     accuracy: dict[str, Accuracies] = field(default_factory=dict)
-    levels: dict[str, Levels] = field(default_factory=dict)
+    levels: dict[str, SetLevels] = field(default_factory=dict)
     nearest: dict[str, Nearest] = field(default_factory=dict)
     undone: dict[str, Undone] = field(default_factory=dict)
 
@@ -51,10 +51,10 @@ class Found:
         return self.tables[name].called
 
 
-def measure(tables: list[Table], how: How, tell: Progress) -> Found:
+def measure(tables: list[ScaledSet], how: How, tell: Progress) -> MeasuredSets:
     """Run every experiment on every set."""
-    s: Settings = how.pick(QUICK, FULL)
-    found = Found(s)
+    s: RunSizes = how.pick(QUICK, FULL)
+    found = MeasuredSets(s)
     # One thread: tables are small, and sums that round alike everywhere give the same numbers.
     with unwarned(), one_thread():
         for i, table in enumerate(tables):

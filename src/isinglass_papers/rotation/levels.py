@@ -26,7 +26,7 @@ from isinglass.measure.vod import (
     variance_of_difference,
 )
 from isinglass.perturb.rotation import Rotation
-from isinglass_papers.rotation.sets import Table, scaled, turned
+from isinglass_papers.rotation.sets import ScaledSet, scaled, turned
 
 Array = NDArray[Any]
 Spread = tuple[float, ...]
@@ -150,7 +150,7 @@ def _one_pair(columns: Array, parts: Array) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class SetLevels:
     """Everything that is measured about one set's levels.
 
     `flipped` belongs to R = -I. `guess` is what `ICAAttack` leaves, which must also tell whose
@@ -183,7 +183,9 @@ class Levels:
         return float(np.mean(self.deviations))
 
 
-def levels(table: Table, repeats: int, n_iterations: int, n_starts: int, draws: int) -> Levels:
+def levels(
+    table: ScaledSet, repeats: int, n_iterations: int, n_starts: int, draws: int
+) -> SetLevels:
     """Search, attack and measure one set."""
     X, rng = table.X, table.chance(3)
     covariance = np.cov(X, rowvar=False)
@@ -208,7 +210,7 @@ def levels(table: Table, repeats: int, n_iterations: int, n_starts: int, draws: 
     squares = np.square(vod - mean).mean(axis=1)
     error = float(squares.std(ddof=1)) / np.sqrt(draws)
     about = [np.sqrt(variance_of_difference(X, Z)) for Z in (origin, centre)]
-    return Levels(
+    return SetLevels(
         found,
         recoded,
         attacked,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isinglass_papers.core.partial import on_sets
 from isinglass_papers.core.result import Claim, Verdict
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.printed import TABLE_1
 
 Array = NDArray[Any]
@@ -25,13 +25,13 @@ RAISED = 0.1
 SAME = 1e-9
 
 
-def measure_claims(found: Found) -> tuple[Claim, ...]:
+def measure_claims(found: MeasuredSets) -> tuple[Claim, ...]:
     """Scaling, the moments of VoD, swapping, the centre, and what VoD says."""
     rules = (_scaling, _estimate, _mean_of_vod, _variance_of_vod, _swapping, _shifted)
     return tuple(on_sets(rule(found), len(found.tables), len(TABLE_1)) for rule in rules)
 
 
-def _scaling(found: Found) -> Claim:
+def _scaling(found: MeasuredSets) -> Claim:
     inside = right = total = 0
     for table in found.tables.values():
         varies = table.high > table.low
@@ -56,7 +56,7 @@ def _inside(low: Array, high: Array, t: Array) -> int:
     return int(((first > -SAME) & (last < 1 + SAME)).sum())
 
 
-def _estimate(found: Found) -> Claim:
+def _estimate(found: MeasuredSets) -> Claim:
     drawn, kept, hidden, blind = [], [], [], 0
     for name, mine in found.levels.items():
         if mine.flipped.minimum > np.mean(mine.search.drawn_minimum):
@@ -79,7 +79,7 @@ def _estimate(found: Found) -> Claim:
     )
 
 
-def _mean_of_vod(found: Found) -> Claim:
+def _mean_of_vod(found: MeasuredSets) -> Claim:
     off = max(mine.means for mine in found.levels.values())
     errors = max(mine.errors[0] for mine in found.levels.values())
     holds = errors < OFF
@@ -95,7 +95,7 @@ def _mean_of_vod(found: Found) -> Claim:
     )
 
 
-def _variance_of_vod(found: Found) -> Claim:
+def _variance_of_vod(found: MeasuredSets) -> Claim:
     ratios = [m.moments[1] / m.moments[2] for m in found.levels.values()]
     off = max(abs(m.moments[0] / m.moments[1] - 1.0) for m in found.levels.values())
     errors = max(mine.errors[1] for mine in found.levels.values())
@@ -114,7 +114,7 @@ def _variance_of_vod(found: Found) -> Claim:
     )
 
 
-def _swapping(found: Found) -> Claim:
+def _swapping(found: MeasuredSets) -> Claim:
     swapped, exact = [], []
     for mine in found.levels.values():
         s = mine.search
@@ -133,7 +133,7 @@ def _swapping(found: Found) -> Claim:
     )
 
 
-def _shifted(found: Found) -> Claim:
+def _shifted(found: MeasuredSets) -> Claim:
     moved = max(mine.moved for mine in found.levels.values())
     same = moved < SAME
     return Claim(

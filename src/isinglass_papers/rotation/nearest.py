@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from isinglass.measure.vod import PrivacyLevel, privacy_level, variance_of_difference
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.rotation import Rotation
-from isinglass_papers.rotation.sets import Table
+from isinglass_papers.rotation.sets import ScaledSet
 
 Array = NDArray[Any]
 #: The group size at which the two methods are compared; the paper does not say its own.
@@ -31,7 +31,7 @@ class Nearest:
     paired: PrivacyLevel
 
 
-def nearest(table: Table, sizes: tuple[int, ...], draws: int, n_iter: int) -> Nearest:
+def nearest(table: ScaledSet, sizes: tuple[int, ...], draws: int, n_iter: int) -> Nearest:
     """Condense in groups of each size, and rotate by the search, so many times."""
     X, rng = table.X, table.chance(5)
     condensed = {

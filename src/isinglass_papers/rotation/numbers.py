@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from isinglass_papers.core.result import Number
-from isinglass_papers.rotation.accuracy import AT_RANDOM, EPOCHS, KNN, NEIGHBORS, RADIAL, Trial
-from isinglass_papers.rotation.found import Found
+from isinglass_papers.rotation.accuracy import (
+    AT_RANDOM,
+    EPOCHS,
+    KNN,
+    NEIGHBORS,
+    RADIAL,
+    AccuracyTrial,
+)
+from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.levels import ITERATIONS, Spread, grouped
-from isinglass_papers.rotation.printed import TABLE_1, Printed
-from isinglass_papers.rotation.sets import Table
+from isinglass_papers.rotation.printed import TABLE_1, PrintedSet
+from isinglass_papers.rotation.sets import ScaledSet
 
 #: A unit of the last digit printed.
 ROUNDING = 0.01
@@ -25,7 +32,7 @@ UNANSWERED = {
 }
 
 
-def numbers(found: Found) -> tuple[Number, ...]:
+def numbers(found: MeasuredSets) -> tuple[Number, ...]:
     """All of Table 1, row by row; sets that are missing have no number of ours."""
     out: list[Number] = []
     for row in TABLE_1:
@@ -34,7 +41,7 @@ def numbers(found: Found) -> tuple[Number, ...]:
     return tuple(out)
 
 
-def differs(table: Table) -> str:
+def differs(table: ScaledSet) -> str:
     """What is known to differ between the paper's set and the one found, as far as it shows."""
     row, (n_rows, n_columns) = table.printed, table.X.shape
     parts = []
@@ -58,11 +65,11 @@ def differs(table: Table) -> str:
     return "; ".join(parts)
 
 
-def _where(row: Printed) -> str:
+def _where(row: PrintedSet) -> str:
     return f"Table 1, {row.called}"
 
 
-def _named(row: Printed) -> list[tuple[str, float]]:
+def _named(row: PrintedSet) -> list[tuple[str, float]]:
     """Every number of a row, in the table's order."""
     out = []
     for name, cells in (("KNN", row.knn), ("SVM (RBF)", row.svm), ("Perceptron", row.perceptron)):
@@ -75,14 +82,14 @@ def _named(row: Printed) -> list[tuple[str, float]]:
     return out
 
 
-def _absent(row: Printed) -> list[Number]:
+def _absent(row: PrintedSet) -> list[Number]:
     return [
         Number(_where(row), what, printed, None, note="data missing")
         for what, printed in _named(row)
     ]
 
 
-def _accuracies(row: Printed, found: Found) -> list[Number]:
+def _accuracies(row: PrintedSet, found: MeasuredSets) -> list[Number]:
     mine = found.accuracy[row.name]
     named = iter(_named(row))
     settings = {
@@ -109,7 +116,9 @@ def _accuracies(row: Printed, found: Found) -> list[Number]:
     return out
 
 
-def _change(where: str, what: str, printed: float, name: str, trial: Trial, folds: float) -> Number:
+def _change(
+    where: str, what: str, printed: float, name: str, trial: AccuracyTrial, folds: float
+) -> Number:
     ours = float(np.mean(trial.centre))
     low, high = _ends(trial.centre)
     note = ""
@@ -136,7 +145,7 @@ def _enough(enough: bool) -> str:
     return "may explain theirs" if enough else "does not explain theirs: unexplained"
 
 
-def _levels(row: Printed, found: Found) -> list[Number]:
+def _levels(row: PrintedSet, found: MeasuredSets) -> list[Number]:
     mine = found.levels[row.name]
     s = mine.search
     size = found.settings.group

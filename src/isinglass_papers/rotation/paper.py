@@ -13,7 +13,7 @@ from isinglass_papers.rotation.attacked import attack_claims
 from isinglass_papers.rotation.claims import accuracy_claims
 from isinglass_papers.rotation.condensed import condensation_claims
 from isinglass_papers.rotation.figures import figures
-from isinglass_papers.rotation.found import Found, measure
+from isinglass_papers.rotation.found import MeasuredSets, measure
 from isinglass_papers.rotation.levels import grouped
 from isinglass_papers.rotation.measured import measure_claims
 from isinglass_papers.rotation.numbers import numbers
@@ -72,7 +72,7 @@ _SHOWN = {
 }
 
 
-def _agreement(found: Found) -> str:
+def _agreement(found: MeasuredSets) -> str:
     """How many levels of Table 1 came out as printed."""
     parts = []
     for column in ("LOP min", "LOP avg", "ICA min", "ICA avg"):
@@ -88,7 +88,7 @@ def _agreement(found: Found) -> str:
     )
 
 
-def _readings(found: Found) -> str:
+def _readings(found: MeasuredSets) -> str:
     """Which naming of components comes nearer to the printed averages."""
     far: dict[str, list[float]] = {"pair": [], "raw_average": []}
     for name, mine in found.levels.items():
@@ -103,7 +103,7 @@ def _readings(found: Found) -> str:
     )
 
 
-def _notes(found: Found, *, full: bool) -> tuple[str, ...]:
+def _notes(found: MeasuredSets, *, full: bool) -> tuple[str, ...]:
     s = found.settings
     deviations = [v for mine in found.levels.values() for v in mine.deviations]
     notes = [

@@ -16,16 +16,16 @@ from isinglass.perturb.rotation import Rotation
 from isinglass.table.scale import Scaling
 from isinglass_papers.core.data import MissingData, Sets
 from isinglass_papers.core.result import Missing
-from isinglass_papers.rotation.printed import TABLE_1, Printed
+from isinglass_papers.rotation.printed import TABLE_1, PrintedSet
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScaledSet:
     """A set of Table 1; `X` is scaled from [low, high] to [0, 1], and `seed` is its own."""
 
-    printed: Printed
+    printed: PrintedSet
     X: Array = field(repr=False)
     y: Array = field(repr=False)
     low: Array = field(repr=False)
@@ -45,7 +45,7 @@ class Table:
         return np.random.default_rng([*self.seed, part])
 
 
-def tables(sets: Sets, seed: int) -> tuple[list[Table], list[Missing]]:
+def tables(sets: Sets, seed: int) -> tuple[list[ScaledSet], list[Missing]]:
     """Those that are there, and those that are not."""
     found, missing = [], []
     for i, printed in enumerate(TABLE_1):
@@ -58,7 +58,7 @@ def tables(sets: Sets, seed: int) -> tuple[list[Table], list[Missing]]:
             missing.append(Missing(f"{printed.called} in Table 1", "the file has no label column"))
             continue
         X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.labels)
-        found.append(Table(printed, scaled(X), y, X.min(axis=0), X.max(axis=0), (seed, i)))
+        found.append(ScaledSet(printed, scaled(X), y, X.min(axis=0), X.max(axis=0), (seed, i)))
     return found, missing
 
 

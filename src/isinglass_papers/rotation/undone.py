@@ -13,7 +13,7 @@ from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.sample import SampleAttack
 from isinglass.measure.vod import PrivacyLevel, privacy_level, variance_of_difference
 from isinglass.perturb.rotation import Rotation
-from isinglass_papers.rotation.sets import Table
+from isinglass_papers.rotation.sets import ScaledSet
 
 Array = NDArray[Any]
 
@@ -35,7 +35,7 @@ class Undone:
     kept: PrivacyLevel
 
 
-def undone(table: Table, n_iter: int) -> Undone:
+def undone(table: ScaledSet, n_iter: int) -> Undone:
     """Attack one release three times."""
     X, rng = table.X, table.chance(6)
     veil = Rotation(n_iter, check_ica=False, bounds="scaled", random_state=rng).fit(X)

@@ -14,7 +14,7 @@ from isinglass_papers.core.result import Claim, Verdict
 from isinglass_papers.sensitive.example import BETA, EPSILON, KS, Example
 from isinglass_papers.sensitive.figures import EPSILONS, anomaly_errors, levels, repeated
 from isinglass_papers.sensitive.printed import FOUR, TABLES, twin
-from isinglass_papers.sensitive.records import Array, Found, error, lone_error, mechanisms
+from isinglass_papers.sensitive.records import Array, MeasuredTable, error, lone_error, mechanisms
 
 _COIN = 1 / (1 + np.exp(0.1))
 # Rank correlation of beta and error: of six tables, two neighbours in the order may be swapped.
@@ -74,7 +74,7 @@ def example_claims(made: Example) -> list[Claim]:
     ]  # fmt: skip
 
 
-def claims(found: Sequence[Found], seed: int) -> list[Claim]:
+def claims(found: Sequence[MeasuredTable], seed: int) -> list[Claim]:
     """Conclusions from the tables that are there."""
     rules = (_sizes, _small_epsilon, _coin, _normal, _random, _larger_k, _baselines)
     there = len({each.case.printed for each in found})  # two files are parts of one table
@@ -100,13 +100,13 @@ def not_fitted() -> Claim:
     return _absent(*_FITTED)
 
 
-def _listed(found: Sequence[Found], values: Sequence[float], form: str = ".3g") -> str:
+def _listed(found: Sequence[MeasuredTable], values: Sequence[float], form: str = ".3g") -> str:
     return ", ".join(
         f"{value:{form}} on {each.short}" for each, value in zip(found, values, strict=True)
     )
 
 
-def _sizes(found: Sequence[Found]) -> Claim:
+def _sizes(found: Sequence[MeasuredTable]) -> Claim:
     by_beta = sorted(found, key=lambda each: each.case.beta)
     errors = [each.errors.sensitive for each in by_beta]
     order = np.argsort(np.argsort(errors)).astype(np.float64)
@@ -120,7 +120,7 @@ def _sizes(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _small_epsilon(found: Sequence[Found]) -> Claim:
+def _small_epsilon(found: Sequence[MeasuredTable]) -> Claim:
     middle = {
         epsilon: [float(np.median(anomaly_errors(each, epsilon)["sensitive"])) for each in found]
         for epsilon in EPSILONS
@@ -141,7 +141,7 @@ def _small_epsilon(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _coin(found: Sequence[Found]) -> Claim:
+def _coin(found: Sequence[MeasuredTable]) -> Claim:
     gap = max(abs(each.errors.dp - _COIN) for each in found)
     gain = [each.errors.dp / each.errors.sensitive for each in found]
     return Claim(
@@ -152,7 +152,7 @@ def _coin(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _normal(found: Sequence[Found]) -> Claim:
+def _normal(found: Sequence[MeasuredTable]) -> Claim:
     gap = max(each.errors.normal_gap for each in found)
     thyroid = TABLES["Thyroid"].beta
     large = [each.errors.normal_dp for each in found if each.case.beta > thyroid]
@@ -164,7 +164,7 @@ def _normal(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _random(found: Sequence[Found]) -> Claim:
+def _random(found: Sequence[MeasuredTable]) -> Claim:
     share = min(each.errors.random_share for each in found)
     better = all(
         np.mean(e.errors.random_sensitive) < FAR_LESS * np.mean(e.errors.random_dp) for e in found
@@ -179,7 +179,7 @@ def _random(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _larger_k(found: Sequence[Found]) -> Claim:
+def _larger_k(found: Sequence[MeasuredTable]) -> Claim:
     shares = []
     for each in found:
         k = levels(each.case.beta)[-1]
@@ -192,7 +192,7 @@ def _larger_k(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _baselines(found: Sequence[Found]) -> Claim:
+def _baselines(found: Sequence[MeasuredTable]) -> Claim:
     f1 = {name: [each.score(name).f1 for each in found] for name in ("B1", "B2", "dp", "sensitive")}
     ordered = all(
         max(b1, b2) < dp < sp
@@ -208,7 +208,7 @@ def _baselines(found: Sequence[Found]) -> Claim:
     )  # fmt: skip
 
 
-def _copies(fraud: Found, seed: int) -> Claim:
+def _copies(fraud: MeasuredTable, seed: int) -> Claim:
     counts = fraud.counts[fraud.anomalous]
     stored = fraud.copied > 0
     labels = fraud.labels[fraud.anomalous].tolist()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from isinglass.plots.palette import INK, SERIES
 from isinglass_papers.core.draw import picture
 
-_INK, _FILL = "#1d2733", "#56b4e9"
+_FILL = SERIES[5]
 
 
 def shaded(
@@ -45,9 +46,9 @@ def boxes(
 
     colored = {"color": encoding["color"]} if color else {}
     fill = {} if color else {"color": _FILL}
-    dot = {"type": "point", "filled": True, "size": 50, "opacity": 1, "stroke": _INK}
+    dot = {"type": "point", "filled": True, "size": 50, "opacity": 1, "stroke": INK}
     inner["layer"] = [
-        {"mark": {"type": "rule", "color": _INK}, "encoding": span("least", "most")},
+        {"mark": {"type": "rule", "color": INK}, "encoding": span("least", "most")},
         {"mark": {"type": "bar", "size": 12, **fill}, "encoding": span("lower", "upper") | colored},
         {"mark": dot | fill, "encoding": shared | {"y": encoding["y"]} | colored},
     ]

@@ -11,7 +11,7 @@ from isinglass.curate.mechanisms.mechanism import dp_mechanism, sensitive_mechan
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Figure
 from isinglass_papers.sensitive.draw import boxes
-from isinglass_papers.sensitive.records import CAP, Array, Counts, Found, error, mechanisms
+from isinglass_papers.sensitive.records import CAP, Array, Counts, MeasuredTable, error, mechanisms
 
 EPSILONS = ("0.01", "0.1", "1")
 SHARES = (0.1, 0.2, 0.3)  # of beta, for k
@@ -32,21 +32,21 @@ def _box(values: Array, **more: str) -> Row:
     return {**more, **dict(zip(names, map(float, cut), strict=True))}
 
 
-def anomaly_errors(found: Found, epsilon: str, k: int = 1) -> dict[str, Array]:
+def anomaly_errors(found: MeasuredTable, epsilon: str, k: int = 1) -> dict[str, Array]:
     """Chances of a wrong answer about each anomaly of a table."""
     counts = found.counts[found.anomalous]
     made = mechanisms(found.case.beta, found.case.r, epsilon, k)
     return {name: error(made[name], counts) for name in ("sensitive", "dp")}
 
 
-def figures(found: Sequence[Found], seed: int) -> list[Figure]:
+def figures(found: Sequence[MeasuredTable], seed: int) -> list[Figure]:
     """Figures 6 to 10, of the tables that are there."""
     made = [_figure_6(found), _figure_7(found), _figure_8(found), _figure_9(found)]
     fraud = [each for each in found if each.case.name == "credit_fraud"]
     return made + [figure for each in fraud for figure in figure_10(each, seed)]
 
 
-def _figure_6(found: Sequence[Found]) -> Figure:
+def _figure_6(found: Sequence[MeasuredTable]) -> Figure:
     rows = [
         _box(
             anomaly_errors(each, epsilon)["sensitive"],
@@ -64,7 +64,7 @@ def _figure_6(found: Sequence[Found]) -> Figure:
     )  # fmt: skip
 
 
-def _figure_7(found: Sequence[Found]) -> Figure:
+def _figure_7(found: Sequence[MeasuredTable]) -> Figure:
     called = {"sensitive": "SP", "dp": "DP"}
     rows = [
         _box(values, table=each.short, mechanism=called[name])
@@ -78,7 +78,7 @@ def _figure_7(found: Sequence[Found]) -> Figure:
     )  # fmt: skip
 
 
-def _figure_8(found: Sequence[Found]) -> Figure:
+def _figure_8(found: Sequence[MeasuredTable]) -> Figure:
     rows: list[Row] = [
         {"table": each.short, "mechanism": name, "error": value}
         for each in found
@@ -108,7 +108,7 @@ def levels(beta: int) -> list[int]:
     return [max(1, math.floor(share * beta)) for share in SHARES]
 
 
-def _figure_9(found: Sequence[Found]) -> Figure:
+def _figure_9(found: Sequence[MeasuredTable]) -> Figure:
     rows: list[Row] = []
     for each in found:
         curves = {}
@@ -140,7 +140,7 @@ def repeated(counts: Counts, labels: Sequence[bool], seed: int) -> Counts:
     return counts + again[:, None]
 
 
-def figure_10(found: Found, seed: int) -> tuple[Figure, Figure]:
+def figure_10(found: MeasuredTable, seed: int) -> tuple[Figure, Figure]:
     """Copies and errors of differential privacy, by rank, on the card-fraud table."""
     counts = found.counts[found.anomalous]
     tables = {"as stored": counts}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.curate.questions.builtin import presence_distance, sensitive_distance
+from isinglass.plots.palette import FAINT, SOFT
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Figure
 
@@ -247,12 +248,12 @@ def _ways() -> dict[str, Any]:
     named = {"field": "table", "type": "nominal"}
     changed = {"field": "change", "type": "nominal"}
     spec["layer"] = [
-        {"mark": {"type": "line", "color": "#b8c2cc"},
+        {"mark": {"type": "line", "color": FAINT},
          "encoding": {"x": x, "y": lane, "detail": lane}},
         {"mark": {"type": "point", "filled": True, "size": 70},
          "encoding": {"x": x, "y": lane, "color": color}},
         {"mark": text | {"dy": -13}, "encoding": {"x": x, "y": lane, "text": named}},
-        {"mark": text | {"dy": 15, "dx": -28, "color": "#5b6876"},
+        {"mark": text | {"dy": 15, "dx": -28, "color": SOFT},
          "encoding": {"x": x, "y": lane, "text": changed}},
     ]  # fmt: skip
     spec["width"], spec["height"] = 520, 210

@@ -22,7 +22,7 @@ from isinglass_papers.sensitive.example import (
 )
 from isinglass_papers.sensitive.graph import figure_4
 from isinglass_papers.sensitive.printed import TABLES
-from isinglass_papers.sensitive.records import Found, measured
+from isinglass_papers.sensitive.records import MeasuredTable, measured
 
 PAPER = "sensitive"
 TITLE = "Sensitive privacy: answers about anomalies"
@@ -55,7 +55,7 @@ def reproduce(how: How, tell: Progress) -> Reproduction:
     tell("small universes", 1, stages)
     claims = sensitive_proofs.claims(named, compiled) + conclusions.example_claims(made)
     sets = Sets(how.folder)
-    found: list[Found] = []
+    found: list[MeasuredTable] = []
     missing: list[Missing] = []
     numbers: list[Number] = [*compiled.numbers]
     for at, case in enumerate(CASES):
@@ -86,7 +86,9 @@ def reproduce(how: How, tell: Progress) -> Reproduction:
     )  # fmt: skip
 
 
-def _case(case: Case, sets: Sets, how: How, numbers: list[Number], claims: list[Claim]) -> Found:
+def _case(
+    case: Case, sets: Sets, how: How, numbers: list[Number], claims: list[Claim]
+) -> MeasuredTable:
     case, X, labels = loaded(case, sets, how.seed + 1)
     if case.name == "credit_fraud":
         if not case.whole:
@@ -97,7 +99,7 @@ def _case(case: Case, sets: Sets, how: How, numbers: list[Number], claims: list[
     return measured(case, X, labels, seed=how.seed, drawings=how.pick(2, 20))
 
 
-def _draws(how: How, found: list[Found]) -> list[Found]:
+def _draws(how: How, found: list[MeasuredTable]) -> list[MeasuredTable]:
     """The mixed gaussian table again, for the spread between draws."""
     (case,) = (case for case in CASES if case.name == SYNTHETIC)
     more = [
@@ -107,7 +109,7 @@ def _draws(how: How, found: list[Found]) -> list[Found]:
     return [each for each in found if each.case.name == SYNTHETIC] + more
 
 
-def _parts(found: list[Found]) -> list[Missing]:
+def _parts(found: list[MeasuredTable]) -> list[Missing]:
     """Tables of the paper of which only something is found, and what that is."""
     missing = []
     for name, printed in TABLES.items():
@@ -124,7 +126,7 @@ def _parts(found: list[Found]) -> list[Missing]:
     return missing
 
 
-def _without_data(found: list[Found]) -> list[Number]:
+def _without_data(found: list[MeasuredTable]) -> list[Number]:
     """Printed numbers of tables that are missing, with nothing of ours beside them."""
     there = {each.case.printed for each in found}
     return [

@@ -55,7 +55,7 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Score:
+class CountScore:
     """Precision, recall and F1 of expected counts against the (beta, r)-anomalies.
 
     `labelled_precision` counts as hits only those anomalies that the data call so too.
@@ -70,13 +70,13 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Found:
+class MeasuredTable:
     """One table, measured; `counts` are (copies, records within r) of each record."""
 
     case: Case
     records: int
     errors: Errors
-    scores: tuple[Score, ...]
+    scores: tuple[CountScore, ...]
     chosen: Chosen
     counts: Counts = field(repr=False)
     anomalous: Mask = field(repr=False)
@@ -93,7 +93,7 @@ class Found:
         """How many anomalies have a copy."""
         return int((self.counts[self.anomalous, 0] > 1).sum())
 
-    def score(self, mechanism: str) -> Score:
+    def score(self, mechanism: str) -> CountScore:
         """The score of one of "sparse", "sensitive", "dp", "B1", "B2"."""
         return next(score for score in self.scores if score.mechanism == mechanism)
 
@@ -128,7 +128,7 @@ def measured(
     seed: int = 0,
     drawings: int = 1,
     r_by_labels: bool = True,
-) -> Found:
+) -> MeasuredTable:
     """One table's errors and scores, from exact chances; only the random places are drawn."""
     look = Neighbours(X, declare("euclidean", None, None, X.shape[1]))
     counts = own_and_near(look, X, case)
@@ -156,7 +156,7 @@ def measured(
         lone_printed_beta=lone_error(TABLES[case.printed].beta),
     )
     scores = [
-        Score(name, None, *scored(1 - each[anomalous], each[~anomalous], labels[anomalous]))
+        CountScore(name, None, *scored(1 - each[anomalous], each[~anomalous], labels[anomalous]))
         for name, each in wrong.items()
     ]
     scores += baselines(case, anomalous, labels)
@@ -165,7 +165,7 @@ def measured(
         if r_by_labels
         else Chosen(case.beta, case.r, errors.anomalies)
     )
-    return Found(case, len(X), errors, tuple(scores), chosen, counts, anomalous, labels)
+    return MeasuredTable(case, len(X), errors, tuple(scores), chosen, counts, anomalous, labels)
 
 
 def lone_error(beta: int, epsilon: str = EPSILON, k: int = 1) -> float:
@@ -200,7 +200,7 @@ def scored(hit: Array, alarm: Array, labelled: Mask) -> tuple[float, float, floa
     return hits / calls, hits / len(hit), 2 * hits / (calls + len(hit)), by_labels
 
 
-def baselines(case: Case, anomalous: Mask, labels: Mask) -> list[Score]:
+def baselines(case: Case, anomalous: Mask, labels: Mask) -> list[CountScore]:
     """B1 and B2 at the threshold of the best F1, found by looking at the truth."""
     n_true, n = int(anomalous.sum()), len(anomalous)
     found = []
@@ -212,7 +212,7 @@ def baselines(case: Case, anomalous: Mask, labels: Mask) -> list[Score]:
             tried.append((round(f1, 9), -t, p))
         _, t, p = max(tried)
         parts = scored(np.full(n_true, p), np.full(n - n_true, p), labels[anomalous])
-        found.append(Score(name, abs(t), *parts))
+        found.append(CountScore(name, abs(t), *parts))
     return found
 
 

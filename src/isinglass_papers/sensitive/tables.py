@@ -17,8 +17,8 @@ from isinglass_papers.sensitive.printed import FOUR, TABLES, twin
 from isinglass_papers.sensitive.records import (
     EPSILON,
     Array,
-    Found,
     Mask,
+    MeasuredTable,
     error,
     lone_error,
     mechanisms,
@@ -32,7 +32,7 @@ GENUINE = 283_253
 _CLOSE = 0.005
 
 
-def numbers(found: Sequence[Found], draws: Sequence[Found]) -> list[Number]:
+def numbers(found: Sequence[MeasuredTable], draws: Sequence[MeasuredTable]) -> list[Number]:
     """All numbers of the three tables; `draws` are the mixed gaussian table, drawn anew."""
     rows: list[Number] = []
     for each in found:
@@ -41,16 +41,16 @@ def numbers(found: Sequence[Found], draws: Sequence[Found]) -> list[Number]:
     return sorted(dict.fromkeys(rows), key=lambda number: number.where)
 
 
-def _named(found: Found) -> str:
+def _named(found: MeasuredTable) -> str:
     case = found.case
     return f"{case.printed} ({case.note})" if case.note else case.printed
 
 
-def _again(found: Found, draws: Sequence[Found]) -> Sequence[Found]:
+def _again(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Sequence[MeasuredTable]:
     return draws if found.case.name == SYNTHETIC and len(draws) > 1 else ()
 
 
-def _table_1(found: Found, draws: Sequence[Found]) -> Iterator[Number]:
+def _table_1(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[Number]:
     case, printed, name = found.case, TABLES[found.case.printed], _named(found)
     size = "" if found.records == printed.size else f"ours is {case.kind}"
     yield Number("Table 1", f"{name}: records", printed.size, found.records, note=size)
@@ -77,7 +77,7 @@ def _table_1(found: Found, draws: Sequence[Found]) -> Iterator[Number]:
         yield replace(ours, note=_anomalies_note(found, ours))
 
 
-def _anomalies_note(found: Found, ours: Number) -> str:
+def _anomalies_note(found: MeasuredTable, ours: Number) -> str:
     """The paper counts true anomalies that the rule identifies: labelled ones, as we read it."""
     if not found.case.whole:
         return f"beta {found.case.beta} for the part; not comparable, as the part is not the whole"
@@ -88,7 +88,7 @@ def _anomalies_note(found: Found, ours: Number) -> str:
     return "labelled or not; the paper counts true anomalies, as the row of labelled ones"
 
 
-def _table_2(found: Found) -> Iterator[Number]:
+def _table_2(found: MeasuredTable) -> Iterator[Number]:
     case, printed, errors = found.case, TABLES[found.case.printed], found.errors
     name = _named(found)
     lone = errors.lone_printed_beta
@@ -124,7 +124,7 @@ def _agree(ours: float, theirs: float) -> bool:
     return round(ours, 4) == theirs if theirs > 1e-3 else math.isclose(ours, theirs, rel_tol=2e-5)
 
 
-def _table_3(found: Found, draws: Sequence[Found]) -> Iterator[Number]:
+def _table_3(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[Number]:
     printed, name = TABLES[found.case.printed], _named(found)
     for at, column in enumerate(FOUR):
         score = found.score(OURS[column])
@@ -139,7 +139,7 @@ def _table_3(found: Found, draws: Sequence[Found]) -> Iterator[Number]:
         yield _labelled_recall(found, draws)
 
 
-def _labelled_recall(found: Found, draws: Sequence[Found]) -> Number:
+def _labelled_recall(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Number:
     """Recall of SP over the labelled anomalies alone."""
     theirs = TABLES[found.case.printed].recall[FOUR.index("SP")]
     again = [1 - one.errors.labelled_sensitive for one in _again(found, draws)]
@@ -156,7 +156,7 @@ def _labelled_recall(found: Found, draws: Sequence[Found]) -> Number:
 
 
 def _table_3_note(
-    found: Found, at: int, what: str, theirs: float, ours: float,
+    found: MeasuredTable, at: int, what: str, theirs: float, ours: float,
     low: float | None, high: float | None,
 ) -> str:  # fmt: skip
     printed, score = TABLES[found.case.printed], found.score(OURS[FOUR[at]])
@@ -197,19 +197,19 @@ def _table_3_note(
     return "follows from precision and recall"
 
 
-def _twin_note(found: Found, at: int) -> str:
+def _twin_note(found: MeasuredTable, at: int) -> str:
     other = twin(found.case.printed, at)
     if other and found.case.printed == "Credit Fraud":
         return f"theirs is {other}'s number, digit by digit; ours has beta {found.case.beta}"
     return ""
 
 
-def _smaller_beta(found: Found) -> str:
+def _smaller_beta(found: MeasuredTable) -> str:
     theirs = TABLES[found.case.printed].beta
     return f"ours has beta {found.case.beta}, theirs {theirs}: a smaller beta errs more"
 
 
-def _recall_note(found: Found) -> str:
+def _recall_note(found: MeasuredTable) -> str:
     """What recall can be; why theirs is what it is nobody here can tell."""
     lone = 1 - found.errors.lone_printed_beta
     return (

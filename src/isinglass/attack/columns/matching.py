@@ -91,7 +91,7 @@ def match_columns(costs: tuple[Array, Array] | None, ours: Array, theirs: Array)
     released = np.full(d, -1, dtype=np.intp)
     released[mine] = found
     # One error of shape counts as much as all of a column's correlations together.
-    search = _Search(own * max(d - 1, 1) / 2, ours, theirs)
+    search = _MatchingSearch(own * max(d - 1, 1) / 2, ours, theirs)
     signs = search.first_signs(released)
     return search.improved(released, signs)
 
@@ -104,7 +104,7 @@ def _profiles(ours: Array, theirs: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _MatchingSearch:
     """The sum of squared errors of a matching, and steps that lower it."""
 
     own: Array  # 2 x d x p: cost of a pair of columns, as they are and turned round

@@ -16,7 +16,7 @@ Read = Callable[..., Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateFunction:
     """A function of kept columns that may tell something of the records."""
 
     columns: tuple[int, ...]
@@ -74,7 +74,7 @@ class JointPart:
 
 
 def joint_part(
-    candidate: Candidate,
+    candidate: CandidateFunction,
     tables: Sequence[Array],
     everything: Mapping[int, Array],
     effect: tuple[float, float],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.column_readings import Readings, read_column
 from isinglass.attack.kept.groups import together
-from isinglass.attack.kept.joint_parts import Candidate, numbered, phase_bins
+from isinglass.attack.kept.joint_parts import CandidateFunction, numbered, phase_bins
 from isinglass.attack.kept.paired_columns import (
     banded,
     boards,
@@ -22,7 +22,6 @@ from isinglass.attack.kept.paired_columns import (
     remainders,
 )
 from isinglass.attack.kept.part_choice import Exposure, Model, Rating, rate, rate_words
-from isinglass.attack.kept.value_cuts import cuts
 from isinglass.attack.kept.waves import periods, waves
 from isinglass.attack.knowledge import KeptColumns
 
@@ -51,7 +50,7 @@ def joint_candidates(
     alone: Sequence[Model],
     sides: Sequence[Exposure],
     parts: Sequence[tuple[int, str, Any, Codes]],
-) -> list[Candidate]:
+) -> list[CandidateFunction]:
     """Functions that tell more of the rows' `values` than parts of single columns `alone`.
 
     `own` are the rows' kept values, `everything` the values that each column has; `parts` of
@@ -69,10 +68,10 @@ def joint_candidates(
     numbers = own[:, [j for j in columns if not kept.is_category[j]]]
     rough, left = (v - smooth(numbers, v, 1.0 + sides[0].noise) for v in (values, alone[-1].left))
     told = [model.found for model in alone]
-    return _Search(places, readings, values, rough, left, sides, told).best(parts)
+    return _JointSearch(places, readings, values, rough, left, sides, told).best(parts)
 
 
-class _Search:
+class _JointSearch:
     """Candidates on some rows: made by one half of them, rated by the other.
 
     What is the best of thousands by chance on one half is nothing in particular on the other.
@@ -97,9 +96,9 @@ class _Search:
         self.sides = [Exposure(seen.rows * more, seen.noise) for seen in sides]
         self.pairs = list(combinations(readings, 2))
         self.few = len(self.pairs) > _FEW_PAIRS
-        self.found: list[tuple[list[float], Candidate]] = []
+        self.found: list[tuple[list[float], CandidateFunction]] = []
 
-    def best(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> list[Candidate]:
+    def best(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> list[CandidateFunction]:
         """The candidates that tell most to attackers who have as much as any of the sides."""
         numbers = list[tuple[float, tuple[int, int], str, Function]]()
         for pair in self.pairs:
@@ -115,7 +114,7 @@ class _Search:
                 self._try(pair, name, banded(function, edges))
         for candidate in (*self._crossed(parts), *self._waves()):
             self._rate(candidate)
-        found: dict[bytes, Candidate] = {}
+        found: dict[bytes, CandidateFunction] = {}
         for side in range(len(self.sides)):
             self.found.sort(key=lambda x: -x[0][side])
             for _, candidate in self.found[:_MOST_FOUND]:
@@ -144,9 +143,9 @@ class _Search:
                 yield from (read for size, read in remainders(function) if size < high - low)
 
     def _try(self, columns: tuple[int, ...], name: str, read: Function) -> float:
-        return self._rate(Candidate(columns, name, read, numbered(self._of(columns, read))))
+        return self._rate(CandidateFunction(columns, name, read, numbered(self._of(columns, read))))
 
-    def _rate(self, candidate: Candidate) -> float:
+    def _rate(self, candidate: CandidateFunction) -> float:
         """Note a candidate that tells something, and say how much in itself."""
         left = self._ratings(candidate, self.left)
         best = left
@@ -159,14 +158,14 @@ class _Search:
             self.found.append(([rating.found for rating in best], candidate))
         return max(left[0].share, *more)
 
-    def _ratings(self, candidate: Candidate, values: Array) -> list[Rating]:
+    def _ratings(self, candidate: CandidateFunction, values: Array) -> list[Rating]:
         rows = self.rated
         if candidate.waves is not None:
             return [rate_words(candidate.waves[rows], values[rows], seen) for seen in self.sides]
         ones = np.ones(len(rows))
         return [rate(candidate.codes[rows], values[rows], ones, seen) for seen in self.sides]
 
-    def _crossed(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> Iterator[Candidate]:
+    def _crossed(self, parts: Sequence[tuple[int, str, Any, Codes]]) -> Iterator[CandidateFunction]:
         """Two parts at once, of those of each column that tell most, or that have few groups."""
         if not self.pairs:
             return
@@ -189,9 +188,9 @@ class _Search:
                     codes = together([here, there])
                     if codes.max() < len(codes) / 4:
                         name = f"{one} of {{0}} with {other} of {{1}}"
-                        yield Candidate((a, b), name, _both(first, second), codes)
+                        yield CandidateFunction((a, b), name, _both(first, second), codes)
 
-    def _waves(self) -> Iterator[Candidate]:
+    def _waves(self) -> Iterator[CandidateFunction]:
         for j, column in self.readings.items():
             places = column.numbers if column.seconds is None else column.seconds
             if places is None:
@@ -203,7 +202,7 @@ class _Search:
                     read = _wave(places, period * multiple, harmonics)
                     marks = read(self.places[j])
                     name = f"phase of {{0}} in a period of {size}"
-                    yield Candidate((j,), name, read, phase_bins(marks), marks)
+                    yield CandidateFunction((j,), name, read, phase_bins(marks), marks)
 
 
 def _both(first: Any, second: Any) -> Function:
@@ -231,3 +230,46 @@ def smooth(numbers: Array, values: Array, strength: float) -> Array:
     features -= features.mean(axis=0)
     inner = features.T @ features + strength * np.eye(features.shape[1])
     return np.asarray(features @ np.linalg.solve(inner, features.T @ values))
+
+
+#: Pieces in all, rows in each, and directions of the records that are looked at.
+_MOST_PIECES, _LEAST_CUT_OFF, _MOST_DIRECTIONS = 40, 5, 12
+#: Deviations of chance by which a cut must do better than none; it is the best of many.
+_CLEAR = 6.0
+
+
+def cuts(numbers: Array, values: Array) -> Array:
+    """Where to cut the numbers, by binary segmentation (Scott and Knott 1974)."""
+    order = np.argsort(numbers, kind="stable")
+    x, rows = numbers[order], _white(values)[order]
+    sums = np.vstack([np.zeros(rows.shape[1]), np.cumsum(rows, axis=0)])
+    squares = np.append(0.0, np.cumsum(np.square(rows).sum(axis=1)))
+    d = rows.shape[1]
+    limit = d + _CLEAR * np.sqrt(2.0 * d) + _CLEAR
+    found, pieces = list[float](), [(0, len(x))]
+    while pieces and len(found) < _MOST_PIECES - 1:
+        start, end = pieces.pop(0)
+        at = np.arange(start + _LEAST_CUT_OFF, end - _LEAST_CUT_OFF + 1)
+        at = at[x[at - 1] < x[np.minimum(at, len(x) - 1)]] if len(at) else at
+        if not len(at):
+            continue
+        left, right = sums[at] - sums[start], sums[end] - sums[at]
+        between = np.square(left).sum(axis=1) / (at - start)
+        between += np.square(right).sum(axis=1) / (end - at)
+        whole = float(np.square(sums[end] - sums[start]).sum()) / (end - start)
+        best = int(between.argmax())
+        within = squares[end] - squares[start] - between[best]
+        usual = max(within / (d * max(end - start - 2, 1)), 1e-12)
+        if between[best] - whole > limit * usual:
+            middle = int(at[best])
+            found.append(float(x[middle - 1] + x[middle]) / 2)
+            pieces += [(start, middle), (middle, end)]
+    return np.sort(found)
+
+
+def _white(values: Array) -> Array:
+    """The main directions of the records, each of variance 1."""
+    centered = values - values.mean(axis=0)
+    size, axes = np.linalg.eigh(centered.T @ centered / max(len(values), 1))
+    main = np.flatnonzero(size > 1e-3 * max(float(size[-1]), 1e-300))[-_MOST_DIRECTIONS:]
+    return np.asarray(centered @ (axes[:, main] / np.sqrt(size[main])))

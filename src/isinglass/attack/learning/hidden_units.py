@@ -97,7 +97,7 @@ def find_units(
     """
     n = max(Z.shape[1] + 2 * X.shape[1] + _SPARE_PAIRS, _MOST_FITTED if known else 0)
     varies = deviations(X[:n]) > 0
-    search = _Search.of(f, X[:n][:, varies], Z[:n])
+    search = _UnitSearch.of(f, X[:n][:, varies], Z[:n])
     if not varies.any() or search.most < 1 or search.outside.shape[1] < varies.sum() + 2:
         return None
     n_starts = min(n_starts, int(_MOST_WORK / search.work))
@@ -124,7 +124,7 @@ def find_units(
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _UnitSearch:
     """How far f(w x + a) of the pairs is from a linear function of their released rows.
 
     A map of rows (w, a), as `solve_rows` takes it: the part of f(w x + a) that (1, z) does not
@@ -139,7 +139,7 @@ class _Search:
     unit: Array = field(repr=False)  # deviation of each column of x
 
     @classmethod
-    def of(cls, f: Activation, X: Array, Z: Array) -> _Search:
+    def of(cls, f: Activation, X: Array, Z: Array) -> _UnitSearch:
         n = len(X)
         centered = Z - Z.mean(axis=0)
         left, sizes, _ = np.linalg.svd(centered, full_matrices=False)

@@ -102,12 +102,12 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
     typical = typical if typical > 0 else 1.0
     scale = divisors(deviations(X)) ** 2
     widths = [2.0 * typical * width**2 for width in WIDTHS]
-    tried = [_Spectrum.of(_kernel(few, few, w), X[: len(few)]) for w in widths]
+    tried = [_CenteredSpectrum.of(_kernel(few, few, w), X[: len(few)]) for w in widths]
     losses = [float((spectrum.best()[1] / scale).sum()) for spectrum in tried]
     best = int(np.argmin(losses))
     width = widths[best]
     K = _kernel(rows, rows, width)
-    spectrum = tried[best] if len(few) == len(rows) else _Spectrum.of(K, X)
+    spectrum = tried[best] if len(few) == len(rows) else _CenteredSpectrum.of(K, X)
     strengths, _ = spectrum.best()
     dual = spectrum.dual(strengths)
     offset = X.mean(axis=0) - K.mean(axis=0) @ dual
@@ -191,7 +191,7 @@ class _Directions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spectrum:
+class _CenteredSpectrum:
     """A centred kernel matrix by its eigenvectors, and the centred records in them."""
 
     vectors: Array
@@ -200,7 +200,7 @@ class _Spectrum:
     squares: Array  # of the vectors
 
     @classmethod
-    def of(cls, K: Array, X: Array) -> _Spectrum:
+    def of(cls, K: Array, X: Array) -> _CenteredSpectrum:
         means = K.mean(axis=0)
         values, vectors = np.linalg.eigh(K - means - means[:, np.newaxis] + means.mean())
         targets = vectors.T @ (X - X.mean(axis=0))

@@ -34,7 +34,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Features:
+class SettledFeatures:
     """Features that are settled: how far apart a row and a record are in them is their fit."""
 
     name: str
@@ -50,7 +50,7 @@ class Features:
         z, x = self.values(rows, records)
         return gaussian(z, x, np.ones(x.shape[1]))
 
-    def beside(self, other: Features) -> Features:
+    def beside(self, other: SettledFeatures) -> SettledFeatures:
         """Both kinds of features at once."""
 
         def of(rows: Array, records: Array) -> tuple[Array, Array]:
@@ -58,11 +58,11 @@ class Features:
             return np.hstack([first[0], second[0]]), np.hstack([first[1], second[1]])
 
         weight = np.concatenate([self.weight, other.weight])
-        return Features(f"{self.name}; {other.name}", of, weight)
+        return SettledFeatures(f"{self.name}; {other.name}", of, weight)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FeatureFamily:
     """A kind of features; `settle` makes them of known pairs where the kind leaves a choice."""
 
     name: str
@@ -70,7 +70,7 @@ class Family:
     settle: Callable[[Seen], Of] | None = None
     hungry: bool = False  # it takes many pairs to settle
 
-    def learned(self, seen: Seen) -> Features:
+    def learned(self, seen: Seen) -> SettledFeatures:
         """The features with their weights.
 
         With known pairs, what is left between a row and its record is compared with what is left
@@ -84,7 +84,7 @@ class Family:
         unit = np.square(x - x.mean(axis=0)).mean(axis=0)
         unit = np.where(unit > 0, unit, 1.0)
         if not len(seen.rows):
-            return Features(self.name, of, 1 / np.sqrt(unit))
+            return SettledFeatures(self.name, of, 1 / np.sqrt(unit))
         known, behind = of(seen.rows, seen.records)
         # A few pairs that agree are no proof that all do.
         left = (np.square(known - behind).sum(axis=0) + _LEAST**2 * unit) / (len(known) + 1)
@@ -92,4 +92,4 @@ class Family:
         precision = 1 / left - 1 / np.maximum(any_two, left)
         if not (precision > 0).any():
             precision = 1 / left
-        return Features(self.name, of, np.sqrt(precision))
+        return SettledFeatures(self.name, of, np.sqrt(precision))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.columns.scalings import Scalings
-from isinglass.attack.linking.families import Family, Of
+from isinglass.attack.linking.families import FeatureFamily, Of
 
 Array = NDArray[Any]
 
@@ -18,19 +18,19 @@ Array = NDArray[Any]
 PLAIN = ("the same values", "in deviations from the mean")
 
 
-def invariants(scalings: Scalings) -> Iterator[Family]:
+def invariants(scalings: Scalings) -> Iterator[FeatureFamily]:
     """Kinds of features under which a row and its record agree, if the release is of that kind.
 
     Columns must correspond.
     """
     for name, of in zip(PLAIN, (scalings.in_units, scalings.standard), strict=True):
-        yield Family(name, of)
-        yield Family(f"direction, {name}", both(direction, of))
-        yield Family(f"size of each value, {name}", both(np.abs, of))
+        yield FeatureFamily(name, of)
+        yield FeatureFamily(f"direction, {name}", both(direction, of))
+        yield FeatureFamily(f"size of each value, {name}", both(np.abs, of))
     # Tools scale a table before they multiply its rows; what they scaled by is the table's.
-    yield Family("direction of deviations", both(direction, scalings.standard_records))
-    yield Family("direction from the mean", both(direction, scalings.from_mean))
-    yield Family("direction of ranges", both(direction, scalings.range_records))
+    yield FeatureFamily("direction of deviations", both(direction, scalings.standard_records))
+    yield FeatureFamily("direction from the mean", both(direction, scalings.from_mean))
+    yield FeatureFamily("direction of ranges", both(direction, scalings.range_records))
     # Other units of a column only shift its logarithms.
     middle = [np.median(m, axis=0) for m in both(_log_ratios, scalings.in_units)(*scalings.some)]
 
@@ -38,7 +38,7 @@ def invariants(scalings: Scalings) -> Iterator[Family]:
         z, x = both(_log_ratios, scalings.in_units)(rows, records)
         return z - middle[0], x - middle[1]
 
-    yield Family("ratios of values", ratios)
+    yield FeatureFamily("ratios of values", ratios)
 
 
 def both(what: Any, of: Of) -> Of:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
-from isinglass.attack.linking.families import Family
+from isinglass.attack.linking.families import FeatureFamily
 
 Array = NDArray[Any]
 Describe = Callable[[Array], Array]
@@ -22,7 +22,7 @@ _FEW_COLUMNS = 12
 _ROUNDING = 1e-8
 
 
-def kept_by_maps(Z: Array, P: Array) -> Iterator[Family]:
+def kept_by_maps(Z: Array, P: Array) -> Iterator[FeatureFamily]:
     """Features of rows among all rows; release and table must hold the same records.
 
     An affine map of full rank keeps how far a row lies from the mean, by the table's own
@@ -36,16 +36,18 @@ def kept_by_maps(Z: Array, P: Array) -> Iterator[Family]:
     # Where all directions are taken, each row is as far from the mean as any other.
     if theirs[1].shape[1] == n_free and 0 < n_free < min(len(Z), len(P)) - 2:
         sides = _among_white(Z, *ours), _among_white(P, *theirs)
-        yield Family("places under any mixture", _both(*sides))
+        yield FeatureFamily("places under any mixture", _both(*sides))
         # A sign for each row leaves second moments about zero; tools mix what has the mean zero.
         signed = _whitening(Z, np.zeros(Z.shape[1]))
         sides = _among_white(Z, *signed, even=True), _among_white(P, *theirs, even=True)
-        yield Family("places under any mixture and signs", _both(*sides))
+        yield FeatureFamily("places under any mixture and signs", _both(*sides))
     if max(len(Z), len(P)) <= _MOST_ROWS:
         unit = divisors(deviations(P))
         distances = _distances(Z, 1.0)
-        yield Family("distances to all rows", _both(distances, _distances(P, 1.0)))
-        yield Family("distances to all rows, of deviations", _both(distances, _distances(P, unit)))
+        yield FeatureFamily("distances to all rows", _both(distances, _distances(P, 1.0)))
+        yield FeatureFamily(
+            "distances to all rows, of deviations", _both(distances, _distances(P, unit))
+        )
 
 
 def _both(ours: Describe, theirs: Describe) -> Any:

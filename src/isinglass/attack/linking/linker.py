@@ -45,7 +45,7 @@ _MARGIN = 0.02
 
 
 @dataclass(frozen=True)
-class Told:
+class LinkFits:
     """Fits by the public parameters, or by distance where they tell none."""
 
     released: Array = field(repr=False)
@@ -98,7 +98,7 @@ class Linker:
     """
 
     public: Array = field(repr=False)
-    inner: Told | Learned | None = field(default=None, repr=False)
+    inner: LinkFits | Learned | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
 
     def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> PairFit:
@@ -128,24 +128,24 @@ def make_linker(Z: Array, known: Knowledge, random_state: chance.RandomState) ->
     return Linker(P, told, groups)
 
 
-def _told(Z: Array, P: Array, known: Knowledge) -> Told | None:
+def _told(Z: Array, P: Array, known: Knowledge) -> LinkFits | None:
     """Fits that need no pairs, where the release has the table's columns."""
     public = known.find(PublicParameters)
     if public is None or Z.shape[1] != P.shape[1]:
         return None
     if fit_by_parameters(Z[:1], P, public) is not None:
-        return Told(*averaged(Z, P, public, known.find(OtherReleases)))
-    return Told(Z, P) if public.method == "condensation" else None
+        return LinkFits(*averaged(Z, P, public, known.find(OtherReleases)))
+    return LinkFits(Z, P) if public.method == "condensation" else None
 
 
 def _learned(
     Z: Array,
     P: Array,
     known: Knowledge,
-    told: Told | None,
+    told: LinkFits | None,
     groups: Groups | None,
     random_state: chance.RandomState,
-) -> Told | Learned:
+) -> LinkFits | Learned:
     """The way of linking that names known pairs best, where they were left out."""
     rng = chance.generator(random_state)
     pairs = known.need(KnownPairs)
@@ -223,7 +223,7 @@ def _by_way(way: str, backward: GaussianFit, forward: GaussianFit) -> GaussianFi
     return GaussianFit(left, np.hstack([backward.right, forward.right]) / 2)
 
 
-def _claim_holds(told: Told, pairs: KnownPairs) -> bool:
+def _claim_holds(told: LinkFits, pairs: KnownPairs) -> bool:
     """Whether noise as it is claimed makes known pairs as likely as any affine map would.
 
     Both are densities of the released rows; the map's is that of pairs left out.
@@ -245,7 +245,7 @@ def _claim_holds(told: Told, pairs: KnownPairs) -> bool:
     return bool(own.mean() >= float((sizes - away)[found].mean()) - flattered)
 
 
-def _told_rank(told: Told, records: Array, rows: Rows, groups: Groups | None) -> float | None:
+def _told_rank(told: LinkFits, records: Array, rows: Rows, groups: Groups | None) -> float | None:
     """The rank of the true records by what is told; None where none of them is public."""
     own, public = _own_fits(told, records, rows)
     if not public.any():
@@ -253,7 +253,7 @@ def _told_rank(told: Told, records: Array, rows: Rows, groups: Groups | None) ->
     return mean_log_rank(told.fit(rows[public]), own, rows[public], groups)
 
 
-def _own_fits(told: Told, records: Array, rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
+def _own_fits(told: LinkFits, records: Array, rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
     """How well true records fit their rows, and which records are public at all."""
     places = places_of(records, told.public)
     public = places >= 0

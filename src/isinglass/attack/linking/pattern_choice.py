@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.linking.cells import CellFamily, Cells, stands_out
-from isinglass.attack.linking.families import Family, Features, Seen
+from isinglass.attack.linking.families import FeatureFamily, Seen, SettledFeatures
 from isinglass.attack.linking.record_fit import PairFit, blocks
 
 Array = NDArray[Any]
@@ -35,14 +35,14 @@ class Judges:
     seen: Seen = field(repr=False)
     strangers: Array = field(repr=False)
 
-    def levels(self, families: Sequence[Family | CellFamily]) -> Array:
+    def levels(self, families: Sequence[FeatureFamily | CellFamily]) -> Array:
         """Logarithms of the rank of each pair's record, the pair being left out of the teaching.
 
         Of several families all features together.
         """
         n = len(self.seen.rows)
         found = np.empty(n)
-        hungry = any(isinstance(f, Family) and f.hungry for f in families)
+        hungry = any(isinstance(f, FeatureFamily) and f.hungry for f in families)
         for part in self.parts(hungry=hungry):
             records = np.vstack([self.seen.records[part], self.strangers])
             fit = taught(families, self.seen.only(~part)).fit(self.seen.rows[part], records)
@@ -56,12 +56,12 @@ class Judges:
         return [np.arange(n) % n_parts == k for k in range(n_parts)]
 
 
-def taught(families: Sequence[Family | CellFamily], seen: Seen) -> Features | Cells:
+def taught(families: Sequence[FeatureFamily | CellFamily], seen: Seen) -> SettledFeatures | Cells:
     """What known pairs teach of families of features, all of them together; or of cells."""
     learned = [family.learned(seen) for family in families]
     joined = learned[0]
     for other in learned[1:]:
-        if isinstance(joined, Features) and isinstance(other, Features):
+        if isinstance(joined, SettledFeatures) and isinstance(other, SettledFeatures):
             joined = joined.beside(other)
     return joined
 
@@ -89,7 +89,7 @@ def n_judges(n_records: int) -> int:
 
 
 def clear(
-    settled: Features | Cells, rows: Array, records: Array, rng: np.random.Generator
+    settled: SettledFeatures | Cells, rows: Array, records: Array, rng: np.random.Generator
 ) -> float:
     """The share of rows that one record fits far better than any other does, beyond chance.
 
@@ -104,7 +104,7 @@ def clear(
 
 
 def far_nearer(
-    settled: Features, rows: Array, records: Array
+    settled: SettledFeatures, rows: Array, records: Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     """Whether the nearest record is at a tenth of the distance of the second, and which it is."""
     constant = len(settled.weight) / 2 * np.log(2 * np.pi)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.scalings import Scalings
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.linking.families import Family
+from isinglass.attack.linking.families import FeatureFamily
 from isinglass.attack.linking.invariants import invariants
 from isinglass.attack.linking.residues import residues
 from isinglass.attack.linking.row_functions import totals_and_sizes
@@ -30,7 +30,7 @@ def features_of(
     *,
     known: bool = False,
     brief: bool = False,
-) -> list[Family]:
+) -> list[FeatureFamily]:
     """Features in which a row and its record may agree; some need known pairs. Plain values first.
 
     `statistics` of the whole table, where the records are but a few of them. `brief` leaves out

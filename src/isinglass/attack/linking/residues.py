@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
-from isinglass.attack.linking.families import Family, Of, Seen
+from isinglass.attack.linking.families import FeatureFamily, Of, Seen
 
 Array = NDArray[Any]
 
@@ -22,7 +22,7 @@ _MOST_SEARCHED = 40
 _ABOUT_AS_WELL = 0.97
 
 
-def residues(records: Array, *, known: bool) -> Iterator[Family]:
+def residues(records: Array, *, known: bool) -> Iterator[FeatureFamily]:
     """Values modulo a grid, as points on a circle.
 
     With known pairs one kind of features: for each column the grid under which they agree best.
@@ -31,13 +31,13 @@ def residues(records: Array, *, known: bool) -> Iterator[Family]:
     unit = divisors(deviations(records))
     if known:
         # Pairs say which grid it is; without any the widest column's deviation would do as well.
-        yield Family("values modulo a grid", _modulo(unit), _settle)
+        yield FeatureFamily("values modulo a grid", _modulo(unit), _settle)
         return
     # Steps of 2 or 5 are steps of 1 as well; in a large table that has to do.
     digits = (1, 2, 5) if len(records) <= _LARGE else (1,)
     for grid in round_numbers(_FINEST * unit.min(), _COARSEST * unit.max(), digits):
         fine = (grid >= _FINEST * unit) & (grid <= _COARSEST * unit)
-        yield Family(f"values modulo {grid:g}", _modulo(np.where(fine, grid, np.inf)))
+        yield FeatureFamily(f"values modulo {grid:g}", _modulo(np.where(fine, grid, np.inf)))
 
 
 def round_numbers(low: float, high: float, digits: tuple[int, ...] = (1, 2, 5)) -> list[float]:

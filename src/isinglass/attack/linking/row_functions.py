@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.columns.scalings import Scalings
-from isinglass.attack.linking.families import Family, Of, Seen
+from isinglass.attack.linking.families import FeatureFamily, Of, Seen
 from isinglass.attack.linking.invariants import both, direction
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ _NEARLY = 0.1
 _MOST_UNKNOWN = 420
 
 
-def totals_and_sizes(scalings: Scalings) -> Iterator[Family]:
+def totals_and_sizes(scalings: Scalings) -> Iterator[FeatureFamily]:
     """Noise that adds up to nothing in a row leaves its total, a rotation of each row its size."""
     s = scalings
     units: dict[str, Of] = {
@@ -43,12 +43,14 @@ def totals_and_sizes(scalings: Scalings) -> Iterator[Family]:
         "standardized": s.standard,
     }
     for name, of in units.items():
-        yield Family(f"total of the row, {name}", both(_total, of))
-        yield Family(f"size of the row, {name}", both(_size, of))
-    yield Family("size of the row, from the mean, in the table's units", both(_size, s.centered))
+        yield FeatureFamily(f"total of the row, {name}", both(_total, of))
+        yield FeatureFamily(f"size of the row, {name}", both(_size, of))
+    yield FeatureFamily(
+        "size of the row, from the mean, in the table's units", both(_size, s.centered)
+    )
 
 
-def learned_functions(Z: Array, mean: Array, unit: Array) -> Iterator[Family]:
+def learned_functions(Z: Array, mean: Array, unit: Array) -> Iterator[FeatureFamily]:
     """Functions of released row and record that known pairs show to be the same.
 
     `mean` and `unit` are those of the table's columns, which need not correspond.
@@ -64,18 +66,20 @@ def learned_functions(Z: Array, mean: Array, unit: Array) -> Iterator[Family]:
     if max(p, d) <= _FEW_COLUMNS:
         shapes["sums of products"] = _products(ours), _products(theirs)
     for name, sides in shapes.items():
-        yield Family(f"the same {name}", _nothing, _in_common(*sides), hungry=True)
+        yield FeatureFamily(f"the same {name}", _nothing, _in_common(*sides), hungry=True)
     if d <= _FEW_COLUMNS:
         known = _products(theirs)
-        yield Family("squares of mixtures", _nothing, _forward(np.square, known), hungry=True)
+        yield FeatureFamily(
+            "squares of mixtures", _nothing, _forward(np.square, known), hungry=True
+        )
         if p <= _FEW_COLUMNS:
             name = "mixtures times a sign for each row"
-            yield Family(name, _nothing, _forward(_two_by_two, known), hungry=True)
+            yield FeatureFamily(name, _nothing, _forward(_two_by_two, known), hungry=True)
     if p > 1 and p * (d + 1) <= _MOST_UNKNOWN:
         name = "direction of a mixture"
-        yield Family(name, _nothing, _mixed(_as_it_is, theirs), hungry=True)
+        yield FeatureFamily(name, _nothing, _mixed(_as_it_is, theirs), hungry=True)
         if (np.abs(Z) <= 1).all():
-            yield Family(f"{name}, bent", _nothing, _mixed(_unbent, theirs), hungry=True)
+            yield FeatureFamily(f"{name}, bent", _nothing, _mixed(_unbent, theirs), hungry=True)
 
 
 def _nothing(rows: Array, records: Array) -> tuple[Array, Array]:

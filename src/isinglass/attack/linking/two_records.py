@@ -37,7 +37,7 @@ def two_records(released: Array, records: Array, rng: np.random.Generator) -> di
     by_n = standard * np.sqrt(n / (n - 1))  # deviations that divide by n, as some tools have them
     for P, scale in ((records / unit, unit), (standard, 1.0), (by_n, 1.0)):
         for sign in (1, -1):
-            pairs = _Pairs(P, sign, rng)
+            pairs = _SummedPairs(P, sign, rng)
             for factor in (1.0, 2.0):
                 # By chance at most four rows in ten are the sum of one pair and no more.
                 if len(pairs.found(factor * released[rows] / scale)) > _FOUND * len(rows):
@@ -45,7 +45,7 @@ def two_records(released: Array, records: Array, rng: np.random.Generator) -> di
     return {}
 
 
-class _Pairs:
+class _SummedPairs:
     """All sums, or differences, of two records, in the order of their places along a line."""
 
     def __init__(self, records: Array, sign: int, rng: np.random.Generator) -> None:

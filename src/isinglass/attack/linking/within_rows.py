@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.columns.scalings import Scalings
-from isinglass.attack.linking.families import Family, Of, Seen
+from isinglass.attack.linking.families import FeatureFamily, Of, Seen
 from isinglass.attack.linking.invariants import both, direction
 
 Array = NDArray[Any]
 
 
-def within_rows(scalings: Scalings) -> Iterator[Family]:
+def within_rows(scalings: Scalings) -> Iterator[FeatureFamily]:
     """Features of rows of several columns, which correspond.
 
     A permutation of its own for each row leaves the sorted values. One number added to all values
@@ -32,7 +32,7 @@ def within_rows(scalings: Scalings) -> Iterator[Family]:
         "of ranges": s.centered_range_records,
     }
     for name, of in shifted.items():
-        yield Family(f"gaps in the row, {name}", both(_gaps, of))
+        yield FeatureFamily(f"gaps in the row, {name}", both(_gaps, of))
     placed: dict[str, Of] = {
         "in the table's units": s.raw,
         "in deviations": s.in_units,
@@ -41,15 +41,15 @@ def within_rows(scalings: Scalings) -> Iterator[Family]:
         "standardized": s.standard,
     }
     for name, of in placed.items():
-        yield Family(f"sorted row, {name}", both(_sorted, of))
-        yield Family(f"order in the row, {name}", both(_order, of))
-        yield Family(f"direction of gaps in the row, {name}", both(_direction_of_gaps, of))
+        yield FeatureFamily(f"sorted row, {name}", both(_sorted, of))
+        yield FeatureFamily(f"order in the row, {name}", both(_order, of))
+        yield FeatureFamily(f"direction of gaps in the row, {name}", both(_direction_of_gaps, of))
     # A tool that divides by deviations need not take the mean off.
     divided = both(_direction_of_gaps, s.divided_records)
-    yield Family("direction of gaps in the row, divided by deviations", divided)
+    yield FeatureFamily("direction of gaps in the row, divided by deviations", divided)
 
 
-def column_ranks(ours: Array, theirs: Array) -> Family:
+def column_ranks(ours: Array, theirs: Array) -> FeatureFamily:
     """Places in the column: whatever bends a column, rising or falling, keeps them.
 
     Of the columns of the release and of the table, each sorted.
@@ -69,7 +69,7 @@ def column_ranks(ours: Array, theirs: Array) -> Family:
 
         return turned
 
-    return Family("places in the columns", of, settle)
+    return FeatureFamily("places in the columns", of, settle)
 
 
 def _places(rows: Array, columns: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.columns.scalings import Scalings
-from isinglass.attack.linking.families import Family, Of, Seen
+from isinglass.attack.linking.families import FeatureFamily, Of, Seen
 from isinglass.attack.linking.residues import on_circle, round_numbers
 
 Array = NDArray[Any]
@@ -25,7 +25,7 @@ _FINEST = 1e-4
 _EVEN = 0.2
 
 
-def wrapped(scalings: Scalings) -> Family:
+def wrapped(scalings: Scalings) -> FeatureFamily:
     """z = (a x + b) modulo m, alone or in the last digits of other numbers.
 
     Only known pairs can tell a: it is the frequency at which they turn together. Numbers of turns
@@ -54,7 +54,7 @@ def wrapped(scalings: Scalings) -> Family:
 
         return turned
 
-    return Family("values that turn with the record's", of, settle)
+    return FeatureFamily("values that turn with the record's", of, settle)
 
 
 def _best(z: Array, u: Array, some: Array) -> tuple[float, float, float]:

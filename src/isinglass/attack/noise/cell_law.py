@@ -27,7 +27,7 @@ _BEFORE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CellGuesses:
     """Guesses cell by cell, and the share of each column's variance that they explain."""
 
     guess: Array = field(repr=False)
@@ -56,7 +56,7 @@ def law_matters(law: AdditiveLaw, statistics: ColumnStatistics) -> bool:
     return bool((noisy & ((law.reach is not None) | heavy(statistics))).any())
 
 
-def told_by_cells(Z: Array, law: AdditiveLaw, statistics: ColumnStatistics) -> Told:
+def told_by_cells(Z: Array, law: AdditiveLaw, statistics: ColumnStatistics) -> CellGuesses:
     """The mean of each value given its released cell, under a prior by the column's statistics."""
     guess, share = np.empty_like(Z), np.empty(Z.shape[1])
     far = heavy(statistics)
@@ -75,7 +75,7 @@ def told_by_cells(Z: Array, law: AdditiveLaw, statistics: ColumnStatistics) -> T
         reach = None if law.reach is None else float(law.reach[j])
         guess[:, j] = _cell_means(z, grid, priors, noise, reach)
         share[j] = guess[:, j].var() / spread
-    return Told(guess, np.clip(share, _LEAST, _MOST))
+    return CellGuesses(guess, np.clip(share, _LEAST, _MOST))
 
 
 def _priors(statistics: ColumnStatistics, j: int, n: int) -> tuple[Array, list[Array]]:

@@ -41,14 +41,14 @@ def distinct_pairs(pairs: KnownPairs, n_rows: int) -> tuple[Rows, Array]:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RowPairGuesser:
     """A way to guess: known rows by what was learned without them, and all rows when asked."""
 
     left_out: Array = field(repr=False)
     everywhere: Callable[[], Array] = field(repr=False)
 
 
-def stacked(candidates: list[Candidate], records: Array) -> Array:
+def stacked(candidates: list[RowPairGuesser], records: Array) -> Array:
     """The sum of guesses, with weights >= 0, that comes nearest to known records left out.
 
     All columns share the weights, so that few records suffice. Guesses that do alike share the
@@ -79,7 +79,7 @@ def stacked(candidates: list[Candidate], records: Array) -> Array:
 
 def learn_and_interpolate(
     rows: Array,
-    first: Candidate | None,
+    first: RowPairGuesser | None,
     places: Rows,
     records: Array,
     known: Knowledge,
@@ -94,7 +94,7 @@ def learn_and_interpolate(
         some = np.sort(rng.choice(len(places), _MOST_PAIRS, replace=False))
         places, records = places[some], records[some]
         if first is not None:
-            first = Candidate(first.left_out[some], first.everywhere)
+            first = RowPairGuesser(first.left_out[some], first.everywhere)
     ordered = known.find(RowOrder) is not None
     candidates = _candidates(rows, first, places, records, known, rng, ordered=ordered)
     if ordered and len(places) >= _LEAST_BETWEEN:
@@ -103,10 +103,12 @@ def learn_and_interpolate(
     return stacked(candidates, records)
 
 
-def _interpolated(one: Candidate, along: Interpolator, records: Array, n_rows: int) -> Candidate:
+def _interpolated(
+    one: RowPairGuesser, along: Interpolator, records: Array, n_rows: int
+) -> RowPairGuesser:
     """A guess, and what it leaves of known records interpolated between them."""
     rest = along.fit(records - one.left_out)
-    return Candidate(
+    return RowPairGuesser(
         one.left_out + rest.left_out,
         lambda: one.everywhere() + rest.at(np.arange(n_rows, dtype=np.float64)),
     )
@@ -114,14 +116,14 @@ def _interpolated(one: Candidate, along: Interpolator, records: Array, n_rows: i
 
 def _candidates(
     rows: Array,
-    first: Candidate | None,
+    first: RowPairGuesser | None,
     places: Rows,
     records: Array,
     known: Knowledge,
     rng: np.random.Generator,
     *,
     ordered: bool,
-) -> list[Candidate]:
+) -> list[RowPairGuesser]:
     """What is known without pairs first, then the mean, then what is learned from pairs."""
     m, d = records.shape
     statistics = statistics_for(known, d)
@@ -130,11 +132,11 @@ def _candidates(
         alone = (m * center - records) / max(m - 1, 1)  # the mean of the others
     else:
         center, alone = statistics.mean, np.tile(statistics.mean, (m, 1))
-    candidates = [Candidate(alone, lambda: np.tile(center, (len(rows), 1)))]
+    candidates = [RowPairGuesser(alone, lambda: np.tile(center, (len(rows), 1)))]
     if first is not None:
         candidates.insert(0, first)
     if rows.shape[1] == d:
-        candidates.append(Candidate(rows[places], lambda: rows))
+        candidates.append(RowPairGuesser(rows[places], lambda: rows))
     if m < _LEAST_PAIRS:
         return candidates
     plain = (rows - rows.mean(axis=0)) / divisors(deviations(rows))
@@ -158,7 +160,7 @@ def _learned(
     records: Array,
     parts: list[NDArray[np.intp]],
     rng: np.random.Generator | None,
-) -> Candidate:
+) -> RowPairGuesser:
     """Ridge regression on what is seen; with a generator kernel ridge regression."""
     shown = seen[places]
 
@@ -172,4 +174,4 @@ def _learned(
     everyone = np.arange(len(records))
     for part in parts:
         left_out[part] = fit(np.setdiff1d(everyone, part))(shown[part])
-    return Candidate(left_out, lambda: fit(everyone)(seen))
+    return RowPairGuesser(left_out, lambda: fit(everyone)(seen))

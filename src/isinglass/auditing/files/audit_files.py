@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
@@ -29,13 +30,18 @@ from isinglass.auditing.files.provenance import (
     remade,
     table_columns,
 )
-from isinglass.auditing.files.release_file import Beside, kept_names, load_release, open_release
+from isinglass.auditing.files.release_file import (
+    ColumnsBeside,
+    kept_names,
+    load_release,
+    open_release,
+)
 from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
-from isinglass.auditing.files.unknown_order import without_pairs
-from isinglass.auditing.findings import PolicyLine
+from isinglass.auditing.findings import SOME, Findings, PolicyLine, SkippedAttack
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
+from isinglass.auditing.selection import ATTACKS, NEED_ROWS
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
@@ -179,7 +185,7 @@ def audit_files(
                 "The key came from a seed that was guessed: the release was undone with it before "
                 "it was attacked."
             )
-    left_beside = Beside()
+    left_beside = ColumnsBeside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
     others = list(matched.others)
@@ -337,3 +343,24 @@ def _other(
         standing = in_table_order(mine.X, loaded.take(rows))  # its order is a claim
         return None if standing is None else (standing, facts, kept)
     return loaded.take(rows), facts, kept
+
+
+_WHY = "it needs to know which released row is whose record, and nobody can tell"
+
+
+def without_pairs(found: Findings, policy: Policy | None) -> Findings:
+    """The same findings, in which attacks that were given pairs and got nothing are no comfort.
+
+    They were run on rows as they stand, in case these are the table's after all. Where one of
+    them got something they are.
+    """
+    with_rows = [a for a in found.attacks if a.name in NEED_ROWS and a.failed is None]
+    if any(a.gain >= SOME for a in with_rows):
+        return found
+    listed = {s.name for s in found.skipped}
+    names = [n for n in dict.fromkeys(a.name for a in with_rows) if n not in listed]
+    missing = tuple(
+        SkippedAttack(n, _WHY, applicable=True, attacker=attacker_for(ATTACKS[n])) for n in names
+    )
+    found = replace(found, skipped=(*found.skipped, *missing))
+    return found if policy is None else replace(found, policy=policy.check(found))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from isinglass.attack.kept.derived_columns import WHOLE
 from isinglass.attack.kept.parts import noise_on, with_parts
@@ -14,7 +15,6 @@ from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, KeptColumn, Loaded
 from isinglass.auditing.files.hidden import refuse_hidden, refuse_long_names
-from isinglass.auditing.files.missing_cells import fill_holes
 from isinglass.auditing.files.read_numbers import is_all_numbers, may_encode, read_numbers
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
@@ -126,7 +126,7 @@ def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Lo
 
 
 @dataclass(slots=True)
-class Beside:
+class ColumnsBeside:
     """What left beside the columns attacked.
 
     `kept` are columns that the table has, too, by which rows are joined. `numbers` are found in
@@ -193,3 +193,32 @@ class Beside:
     def tables(self) -> list[Array]:
         """Numbers and codes, each side by side."""
         return [np.column_stack(some) for some in (self.numbers, self.codes) if some]
+
+
+#: Where fewer cells of a column are missing, or fewer are left, it tells nothing about records.
+_FEWEST = 0.01
+
+
+def fill_holes(release: Loaded, columns: Sequence[str]) -> tuple[Loaded, tuple[str, ...], int]:
+    """The release with the mean of its column in each missing cell, and how many were missing.
+
+    A column without a single number becomes constant. Where cells are missing may depend on what
+    stood there, so the marks of missing cells are columns beside the others; their names are the
+    second result.
+    """
+    known = np.isfinite(release.X)
+    n_missing = int(known.size - known.sum())
+    if not n_missing:
+        return release, (), 0
+    X = np.where(known, release.X, 0.0)
+    mean = X.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    share, beside = known.mean(axis=0), release.beside
+    telling = np.flatnonzero((share >= _FEWEST) & (share <= 1 - _FEWEST))
+    _, first = np.unique(known[:, telling], axis=1, return_index=True)
+    marks = {f"{columns[j]} is missing": pa.array(~known[:, j]) for j in telling[np.sort(first)]}
+    for name, mark in marks.items():
+        if not beside.num_columns:
+            beside = pa.table({name: mark})
+        elif name not in beside.column_names:
+            beside = beside.append_column(name, mark)
+    return replace(release, X=np.where(known, X, mean), beside=beside), tuple(marks), n_missing

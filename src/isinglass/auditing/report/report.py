@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing.findings import AttackResult, Detection, Findings, Linkage, Privacy
 from isinglass.auditing.report import text as words
+from isinglass.files import whole_file
 from isinglass.plain import for_json, plain
 from isinglass.promise import HEURISTIC, Promise
-from isinglass.table.write import whole_file
 
 if TYPE_CHECKING:
     from isinglass.auditing.tuning.frontier import Frontier

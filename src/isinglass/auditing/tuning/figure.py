@@ -9,7 +9,8 @@ from typing import Any
 
 from isinglass.auditing.report import text as words
 from isinglass.plain import plain
-from isinglass.plots.chart import METHODS, PERCENT, SHAPES, Chart, drawing, finished
+from isinglass.plots.chart import PERCENT, SHAPES, Chart, drawing, finished
+from isinglass.plots.palette import SERIES
 
 _WIDTH, _HEIGHT = 370, 320
 _LABEL = "use this"
@@ -25,7 +26,7 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
     data = [{k: plain(p.get(k)) for k in keys} for p in points]
     data = [d for d in data if words.finite(d["detection"]) and words.finite(d["gain"])]
     methods = sorted({str(d["method"]) for d in data})
-    at = [m % len(METHODS) for m in range(len(methods))]
+    at = [m % len(SERIES) for m in range(len(methods))]
     x = alt.X("gain:Q", title="strongest attack's gain over its baseline")
     x = x.scale(domain=[0, 1]).axis(labelExpr=PERCENT, tickCount=5)
     y = alt.Y("detection:Q", title="anomalies still found").scale(domain=[0, 1])
@@ -33,7 +34,7 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
     base = drawing(data).encode(x=x, y=y)
     legend = alt.Legend(columns=3)
     color = alt.Color("method:N", title=None, legend=legend).scale(
-        domain=methods, range=[METHODS[m] for m in at]
+        domain=methods, range=[SERIES[m] for m in at]
     )
     shape = alt.Shape("method:N", title=None, legend=legend).scale(
         domain=methods, range=[SHAPES[m % len(SHAPES)] for m in range(len(methods))]

@@ -7,55 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isinglass.auditing.tuning.evaluation import AttackerGain
-from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.auditing.tuning.points import Point
+from isinglass.files import whole_file
 from isinglass.plain import for_json, plain
-from isinglass.table.write import whole_file
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One setting as measured: what is still found, and what the strongest attacker gets."""
-
-    method: str
-    setting: str
-    value: float | None
-    detection: float
-    detection_low: float
-    detection_high: float
-    gain: float
-    gain_low: float
-    gain_high: float
-    strongest: str  # the attack behind `gain`
-    rows: int
-    trials: int
-    round: int  # how far it came; settings of different rounds saw different numbers of rows
-    on_frontier: bool = False
-    recommended: bool = False
-    #: What each named attacker got; empty for settings that were left before the last round.
-    attackers: tuple[AttackerGain, ...] = ()
-    #: Area under the curve of the known anomalies, in the table and in the release.
-    auc_table: float | None = None
-    auc: float | None = None
-    auc_low: float | None = None
-    auc_high: float | None = None
-
-    @property
-    def candidate(self) -> Candidate:
-        return Candidate(self.method, self.value)
-
-    def dominates(self, other: Point) -> bool:
-        """At least as good in every respect, and better in one."""
-        mine, theirs = self._respects(), other._respects()
-        return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
-
-    def _respects(self) -> tuple[float, float, float]:
-        """What more of is better."""
-        return self.detection, -self.gain, 0.0 if self.auc is None else self.auc
-
-    def gain_of(self, attacker: str) -> AttackerGain | None:
-        """What a named attacker got, where it was measured."""
-        return next((a for a in self.attackers if a.name == attacker), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.rerun import tune_lines
 from isinglass.auditing.tuning.figure import frontier as chart
-from isinglass.auditing.tuning.points import areas, gains
+from isinglass.auditing.tuning.points import Point, areas, gains
 from isinglass.plots.markup import code, document, figure, stacked, text
 
 if TYPE_CHECKING:
-    from isinglass.auditing.tuning.frontier import Frontier, Point
+    from isinglass.auditing.tuning.frontier import Frontier
 
 _WHY = (
     '<p class="soft">The one to use was chosen by the limits of its intervals; in the measured '

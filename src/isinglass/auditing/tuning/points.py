@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
-from isinglass.auditing.tuning.frontier import Point
 from isinglass.auditing.tuning.search_space import Candidate
 
 _WHOSE = {
@@ -19,6 +19,51 @@ _WHOSE = {
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting as measured: what is still found, and what the strongest attacker gets."""
+
+    method: str
+    setting: str
+    value: float | None
+    detection: float
+    detection_low: float
+    detection_high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    strongest: str  # the attack behind `gain`
+    rows: int
+    trials: int
+    round: int  # how far it came; settings of different rounds saw different numbers of rows
+    on_frontier: bool = False
+    recommended: bool = False
+    #: What each named attacker got; empty for settings that were left before the last round.
+    attackers: tuple[AttackerGain, ...] = ()
+    #: Area under the curve of the known anomalies, in the table and in the release.
+    auc_table: float | None = None
+    auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.method, self.value)
+
+    def dominates(self, other: Point) -> bool:
+        """At least as good in every respect, and better in one."""
+        mine, theirs = self._respects(), other._respects()
+        return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def _respects(self) -> tuple[float, float, float]:
+        """What more of is better."""
+        return self.detection, -self.gain, 0.0 if self.auc is None else self.auc
+
+    def gain_of(self, attacker: str) -> AttackerGain | None:
+        """What a named attacker got, where it was measured."""
+        return next((a for a in self.attackers if a.name == attacker), None)
 
 
 def point_of(candidate: Candidate, found: list[Measurement], n_rows: int, number: int) -> Point:

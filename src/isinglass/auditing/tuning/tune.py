@@ -20,8 +20,8 @@ from isinglass.auditing.selection import ATTACKS
 from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
-from isinglass.auditing.tuning.frontier import Frontier, Point
-from isinglass.auditing.tuning.points import ordered, point_of, sentence
+from isinglass.auditing.tuning.frontier import Frontier
+from isinglass.auditing.tuning.points import Point, ordered, point_of, sentence
 from isinglass.auditing.tuning.search_space import Candidate, between, candidates
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError

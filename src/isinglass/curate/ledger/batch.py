@@ -16,7 +16,7 @@ Known = Mapping[bytes, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class MicroPrice:
     """What a query costs now, and what that leaves at its place: millionths of epsilon."""
 
     spent: int
@@ -54,7 +54,7 @@ class Batch:
         self.different = list(dict.fromkeys(self.digests))
         self.known: dict[bytes, int | None] = {}
         self.new: list[int] = []
-        self.prices: list[Price] = []
+        self.prices: list[MicroPrice] = []
 
     def price(self, known: Known, budget: SpatialBudget) -> None:
         """Price the queries in order, each counting the earlier ones; what is known is free.
@@ -74,7 +74,7 @@ class Batch:
             charged = set(self.new)
             priced = [q if i in charged else replace(q, micro=0) for i, q in enumerate(priced)]
         left = budget.price(priced, self.user).left_after.tolist()
-        self.prices = [Price(q.micro, rest) for q, rest in zip(priced, left, strict=True)]
+        self.prices = [MicroPrice(q.micro, rest) for q, rest in zip(priced, left, strict=True)]
 
     def draw(self, draw: Draw) -> BaseException | None:
         """Draw what is new, once; where that fails, it is known to have no answer."""

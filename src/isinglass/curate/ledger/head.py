@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hmac
 import os
 import secrets
 import struct
 import time
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from isinglass import files
 from isinglass.curate.ledger.backends import base as store
 from isinglass.curate.ledger.entries import START, keyed
 from isinglass.errors import LedgerError
-from isinglass.register import _home as home
-from isinglass.table.write import sync
 
 _SLOT = struct.Struct("<8sq32s")
 _WIDTH = _SLOT.size + 32
@@ -55,14 +52,14 @@ BEGUN = Head(0, START)
 
 def kept(name: str, ending: str) -> Path:
     """Where this machine keeps what belongs to the ledger called `name`."""
-    return home() / "ledgers" / f"{name}.{ending}"
+    return files.home() / "ledgers" / f"{name}.{ending}"
 
 
 def new_secret(path: Path) -> bytes:
     """Draw a ledger's secret and write it, durably, before anything is sealed with it."""
     secret = secrets.token_bytes(32)
-    with _told(path), _whole(path, secret) as new:
-        os.link(new, path)
+    with _told(path):
+        files.write_new(path, secret)
     return secret
 
 
@@ -122,7 +119,7 @@ class Note:
                 try:
                     handle = self._file()
                     self._held = True  # before it is true: an interrupt may come in between
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    files.lock_at_once(handle)
                     if not self._follow():
                         return self._read()
                 except FileNotFoundError:
@@ -143,7 +140,7 @@ class Note:
     def free(self) -> None:
         """Let others write."""
         if self._held and self._handle is not None:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)
+            files.unlock(self._handle)
         self._held = False
 
     def refuse_replaced(self) -> None:
@@ -166,19 +163,15 @@ class Note:
 
     def make(self, head: Head) -> None:
         """A note with one head, unless there is a note already."""
-        with (
-            self._told,
-            _whole(self.path, self._slot(head)) as new,
-            contextlib.suppress(FileExistsError),
-        ):
-            os.link(new, self.path)
+        with self._told, contextlib.suppress(FileExistsError):
+            files.write_new(self.path, self._slot(head))
 
     def clear(self) -> None:
         """Take everything out of what is held, which then cannot be read as a note."""
         with self._told:
             handle = self._file()
             os.pwrite(handle, _NOTHING, 0)
-            os.fsync(handle)
+            files.sync(handle)
         self._read()
 
     def remove(self) -> None:
@@ -195,8 +188,8 @@ class Note:
 
     def _file(self) -> int:
         if self._handle is None:
-            self._handle = os.open(self.path, os.O_RDWR)
-            self._identity = store.identity(self._handle)
+            self._handle = files.open_to_update(self.path)
+            self._identity = files.identity(self._handle)
         return self._handle
 
     def _follow(self) -> bool:
@@ -204,7 +197,7 @@ class Note:
         if self._handle is None:
             return False
         try:
-            same = store.identity(self._name) == self._identity
+            same = files.identity(self._name) == self._identity
         except FileNotFoundError:
             same = False
         if not same:
@@ -244,31 +237,11 @@ def _forget() -> None:
         note.close()
 
 
-os.register_at_fork(after_in_child=_forget)
+files.after_fork(_forget)
 
 
-@contextlib.contextmanager
-def _whole(path: Path, data: bytes) -> Iterator[Path]:
-    """A file beside `path`, for its owner alone and on the disk, to be linked there or to vanish.
-
-    Nobody ever reads half of it.
-    """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(handle)
-        yield new
-        sync(path.parent)
-    finally:
-        new.unlink(missing_ok=True)
-
-
-def _told(path: Path) -> store.Told:
-    return store.Told(str(path), _why)
+def _told(path: Path) -> store.RedactedErrors:
+    return store.RedactedErrors(str(path), _why)
 
 
 def _why(error: BaseException) -> str | None:

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from isinglass.curate.epsilon import text
-from isinglass.curate.ledger.backends.sqlite import connect
-from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, Price, printable
+from isinglass.curate.ledger.backends.connect import connect
+from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed
 from isinglass.curate.ledger.head import Head
@@ -229,7 +229,7 @@ class Ledger:
         user: str = "curator",
         fresh: bool = False,
         agreement: Agreement | None = None,
-    ) -> list[Price]:
+    ) -> list[MicroPrice]:
         """What `answer` would charge now; asks nothing and writes nothing."""
         batch = Batch(queries, user, fresh=fresh)
         with self._keeper.alone():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from isinglass.curate.ledger.backends.base import PIECE, Nothing
-from isinglass.curate.ledger.backends.sqlite import connect
+from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.entries import Entry, intact
 from isinglass.curate.ledger.head import BEGUN, Head, Note, kept, new_secret, read_secret
 from isinglass.curate.ledger.state import Books

@@ -23,7 +23,7 @@ Counted = dict[tuple[int, ...], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PricePoint:
     """What to expect of answers at one price, in millionths of epsilon.
 
     `recall` is the expected share of (beta, r)-anomalies that are called so, `false_alarms` that
@@ -78,7 +78,7 @@ class Expected:
         found = ((1 - mechanism.error_probability(*self._like[g])) * self._times[g, 0] for g in at)
         return math.fsum(found) / self.n_anomalies
 
-    def at(self, used: int, cap: int) -> Point:
+    def at(self, used: int, cap: int) -> PricePoint:
         """What to expect at this epsilon, which the price is a multiple of."""
         mechanism = bounded_mechanism(self._question, fraction(used))
         wrong = np.array([mechanism.error_probability(*counts) for counts in self._like])
@@ -87,7 +87,7 @@ class Expected:
         n_true, n_other = all_ @ self._yes, all_ @ ~self._yes
         hits, alarms = (math.fsum(calls[s] * all_[s]) for s in (self._yes, ~self._yes))
         labelled, called = math.fsum(calls * marked), hits + alarms
-        return Point(
+        return PricePoint(
             mechanism.micro,
             cap // mechanism.micro,
             recall=self.recall(used) if n_true else None,

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 from isinglass.curate.epsilon import text
 from isinglass.curate.planning.expected import SHARES
 from isinglass.plots import engine as vega
+from isinglass.plots.chart import PERCENT
+from isinglass.plots.palette import INK, LINE, PAPER, SERIES, SOFT
 from isinglass.printable import html_text
 
 if TYPE_CHECKING:
     from altair import VConcatChart
 
-    from isinglass.curate.planning.expected import Point
+    from isinglass.curate.planning.expected import PricePoint
     from isinglass.curate.planning.plan import Plan
 
-# Okabe and Ito's palette: told apart with any color vision.
-_COLORS = dict(zip(SHARES, ("#0072b2", "#d55e00", "#009e73"), strict=True))
-_INK, _SOFT, _LINE = "#1d2733", "#5b6876", "#e1e6ec"
-_PERCENT = "format(100 * datum.value, '.0f') + '\u00a0%'"
+_COLORS = dict(zip(SHARES, SERIES[:3], strict=True))
 _WIDTH = 420
 
 
@@ -45,15 +44,15 @@ def draw(plan: Plan) -> VConcatChart:
     color = alt.Color("what:N", title=None).scale(
         domain=list(_COLORS), range=list(_COLORS.values())
     )
-    y = alt.Y("share:Q", title="expected share").scale(domain=[0, 1]).axis(labelExpr=_PERCENT)
+    y = alt.Y("share:Q", title="expected share").scale(domain=[0, 1]).axis(labelExpr=PERCENT)
     base = _data(shares).encode(x=bare, y=y, color=color)
     upper = alt.layer(
         base.mark_line(strokeWidth=2),
         base.mark_point(filled=True, size=45).encode(
             shape=alt.Shape("what:N", title=None).scale(domain=list(_COLORS))
         ),
-        here.mark_rule(color=_INK, strokeDash=[4, 3]).encode(x=bare),
-        here.mark_text(align="left" if left else "right", dy=-6, color=_INK, fontSize=13).encode(
+        here.mark_rule(color=INK, strokeDash=[4, 3]).encode(x=bare),
+        here.mark_text(align="left" if left else "right", dy=-6, color=INK, fontSize=13).encode(
             x=bare, y=alt.value(0), text="label:N"
         ),
     ).properties(width=_WIDTH, height=240)
@@ -62,19 +61,19 @@ def draw(plan: Plan) -> VConcatChart:
     count = count.axis(values=decades, format=",d")
     line = _data(bought).encode(x=x, y=count)
     lower = alt.layer(
-        line.mark_line(color=_SOFT, strokeWidth=2),
-        line.mark_point(filled=True, size=45, color=_SOFT),
-        here.mark_rule(color=_INK, strokeDash=[4, 3]).encode(x=x),
+        line.mark_line(color=SOFT, strokeWidth=2),
+        line.mark_point(filled=True, size=45, color=SOFT),
+        here.mark_rule(color=INK, strokeDash=[4, 3]).encode(x=x),
     ).properties(width=_WIDTH, height=110)
-    drawn = alt.vconcat(upper, lower, spacing=12, background="#ffffff", padding=10)
+    drawn = alt.vconcat(upper, lower, spacing=12, background=PAPER, padding=10)
     axis: dict[str, Any] = {
-        "labelColor": _INK, "titleColor": _SOFT, "titleFontWeight": "normal", "gridColor": _LINE,
+        "labelColor": INK, "titleColor": SOFT, "titleFontWeight": "normal", "gridColor": LINE,
         "labelFontSize": 13, "titleFontSize": 13,
     }  # fmt: skip
     finished: VConcatChart = (
         drawn.configure(font="sans-serif", aria=False)
         .configure_axis(**axis)
-        .configure_legend(orient="top", labelFontSize=13, labelColor=_INK)
+        .configure_legend(orient="top", labelFontSize=13, labelColor=INK)
         .configure_view(stroke=None)
     )
     return finished
@@ -108,13 +107,13 @@ def page(plan: Plan) -> str:
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>What a budget buys</title>
 <style>
-body {{ font: 16px/1.5 sans-serif; color: {_INK}; max-width: 44rem; margin: 2rem auto;
+body {{ font: 16px/1.5 sans-serif; color: {INK}; max-width: 44rem; margin: 2rem auto;
 padding: 0 1rem }}
 figure {{ margin: 1rem 0; overflow-x: auto }}
 table {{ border-collapse: collapse }}
-th, td {{ text-align: right; padding: .25rem .75rem; border-bottom: 1px solid {_LINE} }}
+th, td {{ text-align: right; padding: .25rem .75rem; border-bottom: 1px solid {LINE} }}
 tr.chosen {{ font-weight: bold }}
-.soft {{ color: {_SOFT} }}
+.soft {{ color: {SOFT} }}
 </style></head><body>
 <h1>What a budget buys</h1>
 <p>{said}</p>
@@ -130,7 +129,7 @@ over that of all calls.</p>
 """
 
 
-def _row(point: Point, *, chosen: bool) -> str:
+def _row(point: PricePoint, *, chosen: bool) -> str:
     shares = ["–" if v is None else f"{100 * v:.2f} %" for v in point.shares.values()]
     cells = [text(point.micro), *shares, f"{point.queries_here:,}"]
     mark = ' class="chosen"' if chosen else ""

@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 from isinglass.curate.epsilon import fraction, micro, number, text
 from isinglass.curate.ledger.budget import fits
 from isinglass.curate.planning.choose import checked_labels, in_space
-from isinglass.curate.planning.expected import Expected, Point, checked_counts, counted, least_price
+from isinglass.curate.planning.expected import (
+    Expected,
+    PricePoint,
+    checked_counts,
+    counted,
+    least_price,
+)
 from isinglass.curate.questions.base import Question
 from isinglass.curate.questions.builtin import Sparse
 from isinglass.curate.questions.counts import Neighbours
@@ -41,8 +47,8 @@ class Plan:
     target_recall: float | None
     n_records: int
     n_anomalies: int
-    chosen: Point
-    frontier: tuple[Point, ...] = field(repr=False)
+    chosen: PricePoint
+    frontier: tuple[PricePoint, ...] = field(repr=False)
     n_queries: int | None = None  # in the list that was to be asked
     n_fitting: int | None = None  # of which so many fit under the budget, in order
 
@@ -90,7 +96,7 @@ class Plan:
     def save(self, path: str | Path) -> None:
         """Write the plan as .png, .svg, .html or .json, by the name's ending."""
         from isinglass.curate.planning.figure import page, png, svg
-        from isinglass.table.write import whole_file
+        from isinglass.files import whole_file
 
         path = Path(path)
         if path.suffix not in (".png", ".svg", ".html", ".json"):
@@ -206,11 +212,12 @@ def plan(
     )
 
 
-def _told(point: Point) -> dict[str, Any]:
+def _told(point: PricePoint) -> dict[str, Any]:
     facts = asdict(point)
     del facts["micro"]
     return {"epsilon": point.epsilon} | facts
 
 
 def _share(value: float | None) -> str:
+    # False alarms are rarer than a tenth of a percent, and how rare they are counts.
     return "none" if value is None else f"{100 * value:.3g} %"

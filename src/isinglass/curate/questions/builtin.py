@@ -11,6 +11,8 @@ import numpy as np
 
 from isinglass.curate.questions.base import Array, Counts, Look, Question
 from isinglass.errors import PrivacyWarning
+from isinglass.plain import plain
+from isinglass.stated import is_number
 
 
 def sparse_distance(near: int, beta: int) -> int:
@@ -216,14 +218,14 @@ def _settle(question: Question) -> None:
 
 def checked_beta(beta: Any) -> int:
     """A number >= 1, rounded down."""
-    if not (_is_number(beta) and 1 <= beta < 2**53):
+    if not (is_number(plain(beta)) and 1 <= beta < 2**53):
         raise ValueError(f"beta must be >= 1 and finite, got {beta}")
     return math.floor(float(beta))
 
 
 def checked_r(r: Any) -> float:
     """A radius whose square neither under- nor overflows."""
-    if not (_is_number(r) and (r == 0 or 1e-150 <= r <= 1e150)):
+    if not (is_number(plain(r)) and (r == 0 or 1e-150 <= r <= 1e150)):
         raise ValueError(f"r must be 0, or between 1e-150 and 1e150, got {r}")
     return float(r)
 
@@ -242,7 +244,3 @@ def checked_k(k: Any, beta: int) -> int:
             )
         )
     return int(k)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
@@ -12,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from isinglass import files
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError
-from isinglass.table.write import sync
 
 PATIENCE = 60.0  # seconds to wait for the lock
 PIECE = 10_000  # entries that are read at a time
@@ -39,7 +37,7 @@ _CHANGES = f"SELECT {COLUMNS} FROM entries WHERE kind IN ('amend', 'version') OR
 _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
 
 
-class Told:
+class RedactedErrors:
     """Turns the errors of a database or a file into sentences without its own words.
 
     A database's words may quote a row, and a row holds an end user's record.
@@ -56,12 +54,6 @@ class Told:
     ) -> None:
         if error is not None and (why := self._why(error)) is not None:
             raise LedgerError(f"{self._name} cannot be used: {why}") from None
-
-
-def identity(file: str | int) -> tuple[int, int]:
-    """Which file a name or a descriptor stands for: another one may be put in its place."""
-    found = os.stat(file)
-    return found.st_dev, found.st_ino
 
 
 class Database(ABC):
@@ -179,20 +171,13 @@ class Nothing(Database):
 @contextlib.contextmanager
 def aside(path: Path) -> Iterator[Path]:
     """A new file that becomes `path` only when it is whole, and never in the place of another."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        if path.exists():
-            raise FileExistsError
-        yield new
-        sync(new)
-        os.link(new, path)
-        sync(path.parent)
+        with files.linked_file(path) as new:
+            yield new
     except FileExistsError:
         raise LedgerError(f"{path} is already there; name another file") from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def whose(user: str | None) -> tuple[str, tuple[str, ...]]:

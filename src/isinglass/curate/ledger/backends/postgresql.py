@@ -15,7 +15,7 @@ from isinglass.curate.ledger.backends.base import (
     COLUMNS,
     PIECE,
     Database,
-    Told,
+    RedactedErrors,
     aside,
     schema,
 )
@@ -36,7 +36,7 @@ class PostgreSQL(Database):
             ) from None
         self._psycopg, self._url, self._inside, self.empty = psycopg, url, False, False
         self.name = self._address(url)
-        self._told = Told(f"the ledger {self.name}", self._why)
+        self._told = RedactedErrors(f"the ledger {self.name}", self._why)
         with self._told:
             self._open()
             try:

@@ -1,66 +1,30 @@
-"""Where a ledger lives: a file of SQLite, or what a `postgresql://` address names."""
+"""A ledger in a file of SQLite."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
-import re
 import sqlite3
-import stat
 import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isinglass import files
 from isinglass.curate.ledger.backends import base as store
 from isinglass.curate.ledger.backends.base import (
     ADD,
     BY_QUERY,
     NEWEST,
     Database,
-    Nothing,
-    Told,
+    RedactedErrors,
     aside,
     schema,
 )
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError, PrivacyWarning
 
-if TYPE_CHECKING:
-    from isinglass.curate.ledger.backends.postgresql import PostgreSQL
-
 _PROBES = 512  # digests looked up by one statement
-
-
-def connect(where: str | Path, *, make: bool = False) -> Database:
-    """The database that a path or a `postgresql://` address names; `Nothing` if none is there.
-
-    It is made only if `make` says so.
-    """
-    scheme = re.match(r"([A-Za-z][\w+.-]*)://", where) if isinstance(where, str) else None
-    found: SQLite | PostgreSQL
-    if scheme is not None:
-        if scheme[1] not in ("postgresql", "postgres"):  # the rest may hold a password
-            raise LedgerError(
-                "a ledger is a file, or a postgresql:// address, got one that begins with "
-                f"{scheme[1]}://"
-            )
-        from isinglass.curate.ledger.backends.postgresql import PostgreSQL
-
-        found = PostgreSQL(str(where), create=make)
-    else:
-        path = Path(where).absolute()
-        if not make and not path.exists():
-            if not path.parent.is_dir():
-                raise LedgerError(f"the ledger {path} cannot be used: {os.strerror(errno.ENOENT)}")
-            return Nothing(str(path))
-        found = SQLite(path, create=make)
-    if found.empty:
-        found.close()
-        return Nothing(found.name)
-    return found
 
 
 class SQLite(Database):
@@ -68,14 +32,14 @@ class SQLite(Database):
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.name, self._path, self.empty = str(path), path, False
-        self._told = Told(f"the ledger {self.name}", self._why)
+        self._told = RedactedErrors(f"the ledger {self.name}", self._why)
         with self._told:
             if create:
                 with contextlib.suppress(FileExistsError):
                     # SQLite gives the files beside this one its mode.
-                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                    files.create_private(path)
                     self.made = True
-            self._file = store.identity(self.name)
+            self._file = files.identity(self.name)
             self._db = sqlite3.connect(
                 path, timeout=store.PATIENCE, isolation_level=None, check_same_thread=False
             )
@@ -86,7 +50,7 @@ class SQLite(Database):
                 raise
         if self.empty:
             return
-        if open_to_others := [p for p in self._files() if stat.S_IMODE(p.stat().st_mode) & 0o077]:
+        if open_to_others := [p for p in self._files() if files.open_to_others(p)]:
             warnings.warn(
                 PrivacyWarning(f"others can read the ledger {path}, which holds records asked "
                                f"about; run `chmod 600 {' '.join(map(str, open_to_others))}`"),
@@ -157,7 +121,7 @@ class SQLite(Database):
         with self._told:
             self.rollback()  # of what an interrupt may have left
             self._db.execute("BEGIN IMMEDIATE")
-            if store.identity(self.name) != self._file:
+            if files.identity(self.name) != self._file:
                 self.rollback()
                 raise LedgerError(f"{self.name} was replaced while it was open; open it again")
 

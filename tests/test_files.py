@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
+from isinglass import files
 from isinglass.errors import ReleaseError
-from isinglass.table import write
-from isinglass.table.write import refuse_unwritable, whole_file
+from isinglass.files import refuse_unwritable, whole_file
 
 
 @pytest.fixture(params=[True, False], ids=["new", "old"])
@@ -71,14 +73,14 @@ def test_a_full_disk_met_while_writing(target):
 
 
 def test_a_folder_that_cannot_be_synced_does_not_undo_a_whole_file(tmp_path, monkeypatch):
-    real = write.sync
+    real = files.sync
 
     def picky(path):
         if path.is_dir():
             raise OSError(errno.EINVAL, "no")
         real(path)
 
-    monkeypatch.setattr(write, "sync", picky)
+    monkeypatch.setattr(files, "sync", picky)
     with whole_file(tmp_path / "out.bin") as temporary:
         temporary.write_bytes(b"new")
     assert contents(tmp_path) == {"out.bin": b"new"}
@@ -125,3 +127,48 @@ def test_targets_that_are_refused_before_any_work(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(ReleaseError, match="exists"):
         refuse_unwritable(tmp_path / "link", force=False)
+
+
+# As on a system without fcntl, fork and hang-ups: Windows.
+ELSEWHERE = """
+import os, signal, sys
+sys.modules["fcntl"] = None
+del os.register_at_fork, os.fork, os.pread, os.pwrite, signal.SIGHUP
+import numpy as np
+import isinglass as ig
+from isinglass.cli import doctor
+
+for name in ig.__all__:
+    getattr(ig, name)
+folder = sys.argv[1]
+X = np.random.default_rng(0).random((60, 3))
+veil = ig.Distortion(bounds=([0.0] * 3, [1.0] * 3))
+ig.write_release(X, folder + "/out.parquet", veil)
+ig.write_release(X + 1, folder + "/more.parquet", ig.AdditiveNoise())
+assert ig.load_key(folder + "/out.key").method == "distortion"
+released = ig.Release.read(folder + "/out.parquet").to_numpy()
+print(len(ig.DistanceOutliers(n_outliers=5, n_neighbors=3).fit(released).outliers_))
+for where in (folder + "/ledger.db", "postgresql://somewhere/ledger"):
+    try:
+        ig.Ledger(where)
+    except ig.LedgerError as error:
+        print(error)
+print(doctor._ledgers())
+"""
+
+
+def test_without_fcntl_and_fork_all_but_ledgers_works(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    refusal = (
+        "ledgers need file locks, which Python does not have on this operating system; keep the "
+        "ledger on Linux or macOS"
+    )
+    assert done.stdout.splitlines() == [
+        "5", refusal, refusal, "do not work here: this system has no file locks"
+    ]  # fmt: skip
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "more.key", "more.parquet", "out.key", "out.parquet",
+    ]  # fmt: skip
