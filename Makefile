@@ -99,7 +99,7 @@ check-all: lint $(VENV)/.kernels postgresql
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	rm -rf build/redteam; export ISINGLASS_REDTEAM=$(abspath build/redteam); \
 	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
-	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/redteam-table.md 2> /dev/null
+	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/reference/redteam-table.md 2> /dev/null
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb

@@ -47,6 +47,10 @@ def mentions(text: str, word: str) -> bool:
 
 # What exists is named.
 
+HOW_TO = ("release", "detect", "audit", "tune", "plan", "ask", "ledger")
+PAGE_OF = {command: ROOT / "docs/how-to" / f"{command}.md" for command in HOW_TO}
+PAGE_OF["reproduce"] = ROOT / "docs/reproduce/index.md"
+
 
 def commands() -> dict[str, Any]:
     found = typer.main.get_command(cli.app)
@@ -55,8 +59,7 @@ def commands() -> dict[str, Any]:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_option_is_documented(command):
-    own = ("release", "detect", "audit", "tune", "plan", "ask", "ledger", "reproduce")
-    page = ROOT / "docs" / (f"{command}.md" if command in own else "index.md")
+    page = PAGE_OF.get(command, ROOT / "docs/index.md")
     text = text_of([page])
     assert f"isinglass {command}".strip() in text
     found = commands()[command]
@@ -80,7 +83,7 @@ def test_release_page_names_no_option_that_does_not_exist():
 
 
 def test_every_method_name_is_documented():
-    for page in (ROOT / "README.md", ROOT / "docs/release.md", ROOT / "docs/perturbations.md"):
+    for page in (ROOT / "README.md", ROOT / "docs/how-to/release.md", ROOT / "docs/reference/perturbations.md"):
         text = text_of([page])
         assert [m for m in METHODS if f"`{m}`" not in text] == []
 
@@ -92,13 +95,13 @@ def test_every_public_name_is_documented():
 
 @pytest.mark.parametrize("module", [datasets, theory])
 def test_every_name_of_a_public_module_is_on_its_page(module):
-    text = text_of([ROOT / "docs" / f"{module.__name__.rpartition('.')[2]}.md"])
+    text = text_of([ROOT / "docs/reference" / f"{module.__name__.rpartition('.')[2]}.md"])
     assert [n for n in module.__all__ if not mentions(text, n)] == []
 
 
 @pytest.mark.parametrize("method", sorted({m[0] for m in METHODS.values()}))
 def test_every_parameter_of_a_perturbation_is_on_its_page(method):
-    whole = text_of([ROOT / "docs/perturbations.md"])
+    whole = text_of([ROOT / "docs/reference/perturbations.md"])
     section = re.search(rf"^## {method}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
     assert section, f"perturbations.md has no section {method}"
     for heading in ("Formula", "Guarantee", "Utility", "Weakness", "Parameters"):
@@ -111,7 +114,7 @@ def test_every_parameter_of_a_perturbation_is_on_its_page(method):
 def test_metadata_and_json_fields_are_documented():
     from isinglass.release import Facts
 
-    text = text_of([ROOT / "docs/release.md"])
+    text = text_of([ROOT / "docs/how-to/release.md"])
     assert [f for f in Facts.__slots__ if f"`{f}`" not in text] == []
 
 
@@ -200,7 +203,7 @@ def run_console(block: str, run: Callable[..., subprocess.CompletedProcess[str]]
 
 
 SHOWING = [p for p in PAGES if any(kind in ("python", "console") for kind, _ in blocks_of(p))]
-TUNE = ROOT / "docs/tune.md"
+TUNE = ROOT / "docs/how-to/tune.md"
 
 
 def quick(*words: str) -> subprocess.CompletedProcess[str]:
