@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ PLACEHOLDER = re.compile(r"[A-Z]+|…|\.\.\.")
 EVERYWHERE = {"--help", "--debug"}
 
 
+@cache
 def commands() -> dict[str, Any]:
     """Every command by its name, and the program itself by none."""
     found = typer.main.get_command(cli.app)
