@@ -13,13 +13,14 @@ endif
 # One BLAS thread per test process: two processes share the cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo setup postgresql lint style types test check check-all bench peers soak clean
+.PHONY: help demo setup postgresql lint style types docs test check check-all bench peers soak clean
 
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
 	@echo "make test   the test suite"
 	@echo "make setup  .venv with every extra but bench, and .venv/bin/isinglass"
-	@echo "make lint   ruff, mypy, import-linter        make check  lint + test"
+	@echo "make lint   ruff, mypy, import-linter        make check  lint + docs + test"
+	@echo "make docs   the pages as a site, in build/site; a warning is an error"
 	@echo "make check-all  the larger matrices too; writes docs/check-all.log"
 	@echo "make bench  the benchmarks                   make soak   long fault runs"
 	@echo "make peers  environments of other tools, for python -m benchmarks.risk_peers"
@@ -33,6 +34,11 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+# Beside the tests' packages, since the reference of public names imports them all.
+$(VENV)/.docs: $(VENV)/.all
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.all
@@ -74,6 +80,11 @@ types: $(VENV)/.all
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# NO_MKDOCS_2_WARNING silences an announcement of the theme's authors, which is no warning of ours.
+docs: $(VENV)/.docs
+	PATH=$(abspath $(BIN)):$$PATH NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
+
 # A file of tests stays on one process, so that what its tests share is made once; tests/conftest.py
 # says which files begin.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -r s
@@ -81,14 +92,17 @@ PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscop
 test: $(VENV)/.kernels postgresql
 	$(PYTEST) --durations 10 -m "not matrix"
 
-# Types are checked beside the tests, whenever these wait, and shown below them.
-check: style $(VENV)/.kernels postgresql
+# Types and pages are checked beside the tests, whenever these wait, and shown below them.
+check: style $(VENV)/.kernels $(VENV)/.docs postgresql
 	@nice $(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
+	nice $(MAKE) --no-print-directory docs > $(VENV)/docs.log 2>&1 & docs=$$!; \
 	$(MAKE) --no-print-directory test; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; \
+	wait $$docs; docs=$$?; cat $(VENV)/docs.log; \
 	test $$tests = 0 || echo "make check: the tests failed"; \
 	test $$types = 0 || echo "make check: types or layers are wrong"; \
-	exit $$((tests | types))
+	test $$docs = 0 || echo "make check: the pages do not build without a warning"; \
+	exit $$((tests | types | docs))
 
 # The log is to be committed: it says what passed, when, and on which commit. So is the red team's
 # table, made of what its tests left.
@@ -99,7 +113,7 @@ check-all: lint $(VENV)/.kernels postgresql
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	rm -rf build/redteam; export ISINGLASS_REDTEAM=$(abspath build/redteam); \
 	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
-	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/redteam-table.md 2> /dev/null
+	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/reference/redteam-table.md 2> /dev/null
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.perturb

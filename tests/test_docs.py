@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
+import inspect
 import json
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -13,28 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 import isinglass
-from isinglass import cli, datasets, theory
+from isinglass import datasets, theory
 from isinglass.auditing.tuning import tune
 from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.cli.methods import METHODS
 from tests.cli.commands import inside
+from tests.page_lines import blocks_of, commands, lines_of, subcommands, unknown_in
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROSE = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))]
 SENSORS = 6
+#: what builds the site
+SITE = runpy.run_path(str(ROOT / "docs/hooks.py"))
 
 
 def text_of(pages: list[Path]) -> str:
     return "\n".join(page.read_text(encoding="utf-8") for page in pages)
-
-
-def blocks_of(page: Path) -> list[tuple[str, str]]:
-    return [(m[1], m[2]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 def name_of(page: Path) -> str:
@@ -47,20 +45,18 @@ def mentions(text: str, word: str) -> bool:
 
 # What exists is named.
 
-
-def commands() -> dict[str, Any]:
-    found = typer.main.get_command(cli.app)
-    return {"": found} | found.commands
+HOW_TO = ("release", "detect", "audit", "tune", "plan", "ask", "ledger")
+PAGE_OF = {command: ROOT / "docs/how-to" / f"{command}.md" for command in HOW_TO}
+PAGE_OF["reproduce"] = ROOT / "docs/reproduce/index.md"
 
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_option_is_documented(command):
-    own = ("release", "detect", "audit", "tune", "plan", "ask", "ledger", "reproduce")
-    page = ROOT / "docs" / (f"{command}.md" if command in own else "index.md")
+    page = PAGE_OF.get(command, ROOT / "docs/reference/commands.md")
     text = text_of([page])
     assert f"isinglass {command}".strip() in text
     found = commands()[command]
-    inner = getattr(found, "commands", {}) if command else {}
+    inner = subcommands(found) if command else {}
     for name in inner:
         assert f"isinglass {command} {name}" in text
     for parameter in [*found.params, *(p for c in inner.values() for p in c.params)]:
@@ -69,19 +65,47 @@ def test_every_command_and_option_is_documented(command):
             assert mentions(text, option), f"{page.name} does not mention {option}"
 
 
-def test_release_page_names_no_option_that_does_not_exist():
-    inner = [i for c in commands().values() for i in getattr(c, "commands", {}).values()]
-    known = {o for c in [*commands().values(), *inner] for p in c.params for o in p.opts}
-    known |= {"--help"}
-    # Options of the project's own scripts are not the tool's.
-    text = re.sub(r"python -m (benchmarks|tests)\.[^`\n]*", "", text_of(PAGES))
-    written = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
-    assert written - known == set()
+# The changelog also names what there was.
+@pytest.mark.parametrize("page", [p for p in PROSE if p.name != "CHANGELOG.md"], ids=name_of)
+def test_every_command_and_option_on_a_page_exists(page):
+    lines = lines_of(page.read_text(encoding="utf-8"))
+    assert {line: unknown for line in lines if (unknown := unknown_in(line))} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("isinglass releas TABLE", ["releas"]),
+        ("isinglass ledger raise ledger.db", ["ledger raise"]),
+        ("ledger raise", ["ledger raise"]),
+        ("isinglass detect FILE --policy strict", ["--policy"]),
+        ("--no-such-option", ["--no-such-option"]),
+        ("python -m benchmarks.audit --tries 1", ["--tries"]),
+        ("python -m benchmarks.nothing", ["benchmarks.nothing"]),
+        ("python -m benchmarks.audit --times 1", []),
+        ("isinglass ledger show ledger.db", []),
+        ("isinglass --version", []),
+        ("isinglass COMMAND --help", []),
+        ("mypy --strict", []),
+    ],
+)
+def test_a_page_that_names_what_does_not_exist_is_found(line, wrong):
+    assert unknown_in(line) == wrong
+
+
+def test_the_citation_is_of_this_version():
+    cited = re.search(r"^version: (.*)$", text_of([ROOT / "CITATION.cff"]), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == isinglass.__version__
+
+
+def test_the_readme_is_short():
+    assert len(text_of([ROOT / "README.md"]).splitlines()) <= 120
 
 
 def test_every_method_name_is_documented():
-    for page in (ROOT / "README.md", ROOT / "docs/release.md", ROOT / "docs/perturbations.md"):
-        text = text_of([page])
+    for page in ("docs/how-to/release.md", "docs/reference/perturbations.md"):
+        text = text_of([ROOT / page])
         assert [m for m in METHODS if f"`{m}`" not in text] == []
 
 
@@ -90,15 +114,30 @@ def test_every_public_name_is_documented():
     assert [n for n in isinglass.__all__ if not mentions(text, n)] == []
 
 
+def test_every_public_name_is_on_one_page_of_the_reference():
+    pages = (ROOT / "docs/reference/api").glob("*.md")
+    named = [name for page in pages for name in SITE["names_of"](text_of([page]))]
+    assert sorted(named) == sorted(SITE["public_names"]())
+    flat = {n for n in isinglass.__all__ if not inspect.ismodule(getattr(isinglass, n))}
+    assert flat - set(named) == {"__version__"}
+
+
+def test_the_reference_has_an_entry_for_every_name_of_its_page():
+    page = text_of([ROOT / "docs/reference/api/detectors.md"])
+    entries = SITE["on_page_markdown"](page)
+    assert "::: isinglass.detect.distance.DistanceOutliers\n" in entries
+    assert entries.count(":::") == len(SITE["names_of"](page)) > 0
+
+
 @pytest.mark.parametrize("module", [datasets, theory])
 def test_every_name_of_a_public_module_is_on_its_page(module):
-    text = text_of([ROOT / "docs" / f"{module.__name__.rpartition('.')[2]}.md"])
+    text = text_of([ROOT / "docs/reference" / f"{module.__name__.rpartition('.')[2]}.md"])
     assert [n for n in module.__all__ if not mentions(text, n)] == []
 
 
 @pytest.mark.parametrize("method", sorted({m[0] for m in METHODS.values()}))
 def test_every_parameter_of_a_perturbation_is_on_its_page(method):
-    whole = text_of([ROOT / "docs/perturbations.md"])
+    whole = text_of([ROOT / "docs/reference/perturbations.md"])
     section = re.search(rf"^## {method}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
     assert section, f"perturbations.md has no section {method}"
     for heading in ("Formula", "Guarantee", "Utility", "Weakness", "Parameters"):
@@ -111,7 +150,7 @@ def test_every_parameter_of_a_perturbation_is_on_its_page(method):
 def test_metadata_and_json_fields_are_documented():
     from isinglass.release import Facts
 
-    text = text_of([ROOT / "docs/release.md"])
+    text = text_of([ROOT / "docs/how-to/release.md"])
     assert [f for f in Facts.__slots__ if f"`{f}`" not in text] == []
 
 
@@ -155,17 +194,39 @@ def test_decisions_are_short():
 # What is shown runs.
 
 
+def flights_text(made: datasets.Dataset) -> str:
+    """Generated flights as the CSV file that the pages use."""
+    rows = [["tail_number", "fleet", *made.column_names]]
+    rows += [
+        [f"N{i % 7}", "AB"[i % 2], *(f"{value:.6g}" for value in row)]
+        for i, row in enumerate(made.X.tolist())
+    ]
+    return "".join(",".join(row) + "\n" for row in rows)
+
+
+def test_the_flights_of_the_pages_are_generated():
+    made = datasets.flights(2000, n_features=SENSORS, random_state=1)
+    lines = (ROOT / "docs/flights.csv").read_text(encoding="utf-8").splitlines()
+    expected = flights_text(made).splitlines()
+    assert lines[0] == expected[0]
+    # Another processor may round the last digit otherwise.
+    for line, wanted in zip(lines[1:], expected[1:], strict=True):
+        text, numbers = line.split(",")[:2], line.split(",")[2:]
+        assert text == wanted.split(",")[:2]
+        assert [float(x) for x in numbers] == pytest.approx(
+            [float(x) for x in wanted.split(",")[2:]], rel=1e-4, abs=1e-4
+        )
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """What the pages take for granted: two tables, public bounds, a passphrase."""
     monkeypatch.chdir(tmp_path)
-    for name, n_rows, seed in (("flights.csv", 2000, 1), ("december.csv", 500, 2)):
-        made = datasets.flights(n_rows, n_features=SENSORS, random_state=seed)
-        with open(name, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["tail_number", "fleet", *made.column_names])
-            for i, row in enumerate(made.X.tolist()):
-                writer.writerow([f"N{i % 7}", "AB"[i % 2], *row])
+    Path("docs").mkdir()
+    for copy in ("flights.csv", "docs/flights.csv"):
+        Path(copy).write_bytes((ROOT / "docs/flights.csv").read_bytes())
+    made = datasets.flights(500, n_features=SENSORS, random_state=2)
+    Path("december.csv").write_text(flights_text(made), encoding="utf-8")
     bounds = dict.fromkeys(made.column_names, (-100_000, 100_000))
     Path("bounds.json").write_text(json.dumps(bounds))
     Path("bounds.csv").write_text("".join(f"{n},{lo},{hi}\n" for n, (lo, hi) in bounds.items()))
@@ -199,8 +260,10 @@ def run_console(block: str, run: Callable[..., subprocess.CompletedProcess[str]]
     return ran
 
 
-SHOWING = [p for p in PAGES if any(kind in ("python", "console") for kind, _ in blocks_of(p))]
-TUNE = ROOT / "docs/tune.md"
+SHOWING = [
+    p for p in PAGES if any(kind in ("python", "console") for kind, _ in blocks_of(text_of([p])))
+]
+TUNE = ROOT / "docs/how-to/tune.md"
 
 
 def quick(*words: str) -> subprocess.CompletedProcess[str]:
@@ -221,7 +284,7 @@ def quick(*words: str) -> subprocess.CompletedProcess[str]:
 def test_what_a_page_shows_runs(page, run, folder):
     names: dict[str, Any] = {"__name__": "__docs__"}
     ran = 0
-    for number, (kind, block) in enumerate(blocks_of(page), start=1):
+    for number, (kind, block) in enumerate(blocks_of(text_of([page])), start=1):
         if kind == "console":
             ran += run_console(block, run)
         elif kind == "python":

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import signal
 import sys
 import warnings
@@ -10,10 +11,14 @@ import warnings
 import pytest
 
 from isinglass import cli
-from isinglass.cli import reproduce
+from isinglass.cli import reproduce, show
+from isinglass_papers.core.data import Sets
 from isinglass_papers.core.draw import picture
-from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reproduction
-from isinglass_papers.core.run import PAPERS
+from isinglass_papers.core.result import Claim, Figure, How, Missing, Number, Reproduction
+from isinglass_papers.core.run import PAPERS, missing_sets
+from isinglass_papers.distortion.setting import engine_tables
+from isinglass_papers.multiparty.sources import sources
+from isinglass_papers.rotation.sets import tables
 
 
 def stand_in(paper, *, full, seed, archive, folder, progress):
@@ -36,6 +41,7 @@ def stand_in(paper, *, full, seed, archive, folder, progress):
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "run", stand_in)
+    monkeypatch.delenv("ISINGLASS_DATA", raising=False)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
 
@@ -54,7 +60,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):
-    code, out, err = run("rotation")
+    code, out, err = run("randomization")
     assert (code, err) == (0, "")
     assert "0.43     0.4212  Table 1  Iris\n    another k; so it is" in out
     assert max(len(line) for line in out.splitlines() if "another k" in line) <= 104
@@ -63,7 +69,46 @@ def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):
     assert "7        –       Table 2  gone" in out
     assert "HOLDS: It works. (page 2)\n    0.9 of 1" in out
     assert "NOT RUN: Opportunity: data missing" in out
-    assert "rotation, quick, seed 0" in out
+    assert "randomization, quick, seed 0" in out
+
+
+def test_missing_sets_are_named_before_any_work(run, monkeypatch):
+    told = []
+    monkeypatch.setattr(show, "say", told.append)
+
+    def work(*args, **more):
+        told.append("work")
+        return stand_in(*args, **more)
+
+    monkeypatch.setattr(reproduce, "run", work)
+    assert run("sensitive")[0] == 0
+    assert told == [
+        "missing for sensitive: thyroid, mammography, credit_fraud, aps_train9000_pca12, "
+        "aps_test_pca12",
+        "`isinglass reproduce --data FOLDER --fetch` gets those that OpenML has",
+        "what needs a missing set is not run, and is listed under NOT RUN",
+        "work",
+    ]
+
+
+def test_a_set_in_the_folder_is_not_missing(run, tmp_path):
+    (tmp_path / "sets").mkdir()
+    for name in missing_sets("distortion"):
+        (tmp_path / "sets" / f"{name}.parquet").touch()
+    assert run("distortion", "--data", "sets")[2] == ""
+    assert "missing for rotation: " in run("rotation", "--data", "sets")[2]
+
+
+def test_the_files_of_a_paper_are_those_it_looks_for(tmp_path):
+    how = How(full=False, seed=0, archive=False, folder=str(tmp_path))
+    looked_for = {
+        "distortion": engine_tables(how)[1],
+        "multiparty": sources(how).missing,
+        "rotation": tables(Sets(tmp_path), 0)[1],
+    }
+    for paper, missing in looked_for.items():
+        found = re.findall(r"the data set (\w+) is missing", " ".join(m.why for m in missing))
+        assert tuple(found) == missing_sets(paper, tmp_path), paper
 
 
 def test_all_papers_are_written_with_one_page_of_figures_and_one_of_claims(run, tmp_path):

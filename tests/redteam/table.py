@@ -57,7 +57,7 @@ def kept_line(case: Case) -> Path | None:
     return Path(folder) / f"{case.name}.md" if folder else None
 
 
-def main(path: str = "docs/redteam-table.md", *names: str) -> None:
+def main(path: str = "docs/reference/redteam-table.md", *names: str) -> None:
     lines = []
     for case in CASES:
         if not names or case.name in names:

@@ -1,4 +1,4 @@
-"""The README counts verdicts; the committed tables of claims have them."""
+"""The README and the papers' page count verdicts; the committed tables of claims have them."""
 
 import csv
 import re
@@ -18,6 +18,13 @@ SENTENCE = re.compile(
 )
 
 
+README = re.compile(rf"of {N} claims {N} hold, {N} hold under a condition and {N} do not")
+
+
+def text(page: str) -> str:
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
 def number(said: str) -> int:
     return WORDS.index(said) if said in WORDS else int(said)
 
@@ -32,8 +39,16 @@ def claims() -> list[dict[str, str]]:
 
 
 def test_the_readme_counts_the_claims_as_the_tables_have_them():
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    said = SENTENCE.search(text)
+    said = README.search(text("README.md"))
+    assert said is not None
+    total, *verdicts = map(number, said.groups())
+    rows = claims()
+    assert total == len(rows)
+    assert verdicts == [sum(r["verdict"] == v for r in rows) for v in VERDICTS[:3]]
+
+
+def test_the_papers_page_counts_the_claims_as_the_tables_have_them():
+    said = SENTENCE.search(text("docs/reproduce/index.md"))
     assert said is not None
     total, own, *verdicts = map(number, said.groups())
     rows = claims()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from isinglass.cli import show
-from isinglass_papers.core.run import PAPERS, run
+from isinglass_papers.core.run import PAPERS, missing_sets, run
 
 if TYPE_CHECKING:
     from isinglass_papers.core.result import Reproduction
@@ -64,6 +65,7 @@ def reproduce(
     if fetch:
         _fetch(data)
     names = PAPERS if paper == "all" else (paper,)
+    _say_missing(names, data)
     # A page of one paper names the page of all pictures only where that is, or will be.
     several = len(names) > 1
     together = several or (out is not None and (out / EXPLORE).is_file())
@@ -100,6 +102,21 @@ def _fetch(data: Path | None) -> None:
             say(f"fetched {name}")
     if lacking := [name for name in ELSEWHERE if not Sets(data).has(name)]:
         say(f"note: OpenML does not have these as they are used here: {', '.join(lacking)}")
+
+
+def _say_missing(papers: Sequence[str], data: Path | None) -> None:
+    """Name the data sets that are missing, and how to get them, before any work begins."""
+    from isinglass_papers.core.fetch import OPENML
+
+    missing = {paper: missing_sets(paper, data) for paper in papers}
+    if not any(missing.values()):
+        return
+    for paper, sets in missing.items():
+        if sets:
+            show.say(f"missing for {paper}: {', '.join(sets)}")
+    if any(name in OPENML for sets in missing.values() for name in sets):
+        show.say("`isinglass reproduce --data FOLDER --fetch` gets those that OpenML has")
+    show.say("what needs a missing set is not run, and is listed under NOT RUN")
 
 
 def _document(found: Reproduction) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from isinglass_papers.distortion.rates import kinds
 from isinglass_papers.distortion.saturation import saturation
 from isinglass_papers.distortion.scores import scores
 from isinglass_papers.distortion.setting import (
+    ENGINES,
     SIZE,
     ExperimentPart,
     PreparedTable,
@@ -30,6 +31,8 @@ from isinglass_papers.distortion.sizes import defaults, sizes
 from isinglass_papers.distortion.slopes import slopes
 
 PAPER = "distortion"
+#: data sets it reads; the other tables are generated
+FILES = ENGINES
 TITLE = "Random nonlinear distortion"
 REFERENCE = (
     "K. Bhaduri, M. D. Stefanski, A. N. Srivastava: Privacy preserving outlier detection through "

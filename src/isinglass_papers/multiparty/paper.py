@@ -20,6 +20,8 @@ from isinglass_papers.multiparty.recovered import INDEPENDENT
 from isinglass_papers.multiparty.sources import SETS, sources
 
 PAPER = "multiparty"
+#: data sets it reads; the banana set is generated
+FILES = tuple(name for name in SETS if name != "banana")
 #: The place of a set is part of its attacks' seed, whichever others there are.
 PLACES = ("abalone", "banana", "gas_drift", "har_smartphone", INDEPENDENT, "opportunity")
 TITLE = "Random multiparty perturbation"

@@ -15,6 +15,8 @@ from isinglass_papers.randomization.pairs import pairs
 from isinglass_papers.randomization.printed import REFERENCE, TITLE
 
 PAPER = "randomization"
+#: data sets it reads: none, all are generated
+FILES: tuple[str, ...] = ()
 
 _NOTES = (
     "A record's level is the number of records of the table, itself included, that fit its "

@@ -17,9 +17,12 @@ from isinglass_papers.rotation.found import MeasuredSets, measure
 from isinglass_papers.rotation.levels import grouped
 from isinglass_papers.rotation.measured import measure_claims
 from isinglass_papers.rotation.numbers import numbers
+from isinglass_papers.rotation.printed import TABLE_1
 from isinglass_papers.rotation.sets import tables
 
 PAPER = "rotation"
+#: data sets it reads
+FILES = tuple(row.name for row in TABLE_1)
 TITLE = "Random rotation"
 REFERENCE = (
     "K. Chen, L. Liu: A random rotation perturbation approach to privacy preserving data "

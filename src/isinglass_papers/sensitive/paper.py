@@ -25,6 +25,8 @@ from isinglass_papers.sensitive.printed import TABLES
 from isinglass_papers.sensitive.records import MeasuredTable, measured
 
 PAPER = "sensitive"
+#: data sets it reads; the mixed gaussian one is generated
+FILES = tuple(case.name for case in CASES if case.name != SYNTHETIC)
 TITLE = "Sensitive privacy: answers about anomalies"
 REFERENCE = (
     "H. Asif, P. A. Papakonstantinou, J. Vaidya: How to accurately and privately identify "

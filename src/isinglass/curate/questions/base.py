@@ -45,12 +45,12 @@ class Question(ABC):
     `falsify` tries all of this on every small table of a universe you name; run it before you
     write the proof.
 
-    Parameters
+    Attributes
     ----------
     name : str
         The `mode` of queries. Two questions whose settings differ in anything but `beta`, `r`,
         `k` and `count_query` need different names, or one would get the other's stored answers.
-    beta, r, count_query
+    beta, r, count_query : int, float, bool
         Settings as `Sparse` has them, for the guarantee and the ledger.
     k : int or None, default=None
         Set it only if `covers` and `distance` are those of `Sensitive`: the guarantee's worst
