@@ -90,6 +90,13 @@ def test_every_public_name_is_documented():
     assert [n for n in isinglass.__all__ if not mentions(text, n)] == []
 
 
+@pytest.mark.parametrize("module", ["attacks", "errors", "mechanisms", "metrics"])
+def test_every_name_of_a_public_module_is_documented_with_its_module(module):
+    text = text_of(PAGES)
+    names = [n for n in dir(getattr(isinglass, module)) if not n.startswith("_")]
+    assert [n for n in names if not mentions(text, n)] == []
+
+
 @pytest.mark.parametrize("module", [datasets, theory])
 def test_every_name_of_a_public_module_is_on_its_page(module):
     text = text_of([ROOT / "docs" / f"{module.__name__.rpartition('.')[2]}.md"])

@@ -147,7 +147,7 @@ def test_kept_columns_reach_every_attack():
 def test_two_releases_are_attacked_together():
     veils = [ig.AdditiveNoise(scale=0.5, random_state=i) for i in (1, 2)]
     first, second = (v.fit_transform(TABLE) for v in veils)
-    about = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    about = ig.attacks.PublicParameters("additive_noise", veils[0].public_parameters())
     one = ig.audit(TABLE, first, parameters=about, rows_correspond=True, random_state=0)
     two = ig.audit(
         TABLE, first, parameters=about, other_releases=[second], rows_correspond=True,
@@ -180,7 +180,7 @@ def test_releases_with_noise_are_linked_together():
     table = rng.normal(size=(500, 6))
     veils = [ig.AdditiveNoise(scale=0.8, random_state=i) for i in range(4)]
     first, *others = (v.fit_transform(table) for v in veils)
-    said = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    said = ig.attacks.PublicParameters("additive_noise", veils[0].public_parameters())
     about = {"parameters": said, "rows_correspond": True, "random_state": 0}
     one, four = (
         ig.audit(table, first, other_releases=o, attacks=["linkage"], **about).linkage.linked
@@ -208,7 +208,7 @@ def test_whoever_knows_the_rule_of_adaptive_noise_needs_no_key():
     table = correlated(160, 3)
     veil = ig.AdaptiveNoise(k=5, random_state=1).fit(table)
     released = veil.transform(table)
-    said = ig.PublicParameters("adaptive_noise", veil.public_parameters())
+    said = ig.attacks.PublicParameters("adaptive_noise", veil.public_parameters())
     asked = {"attacks": ["linkage"], "rows_correspond": True, "random_state": 0}
     keyless = ig.audit(table, released, parameters=said, **asked).linkage
     owner = ig.audit(table, released, perturbation=veil, n_trials=1, **asked).linkage
@@ -241,7 +241,7 @@ def test_knowledge_of_ones_own():
     veil = ig.Rotation(n_iter=1, check_ica=False, random_state=1)
     released = veil.fit_transform(TABLE)
     rows = rng.permutation(len(TABLE))[:6]
-    known = ig.KnownPairs(rows, TABLE[rows])
+    known = ig.attacks.KnownPairs(rows, TABLE[rows])
     found = ig.audit(
         TABLE, released, attacks=["known_input"], knowledge=known, random_state=0
     ).findings
