@@ -136,10 +136,9 @@ class AdaptiveNoise(Perturbation):
         super()._restore(stored)
         self._n_rows = int(stored.facts["n_rows"])
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do."""
-        check_is_fitted(self, "_key")
-        Z = np.asarray(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
         self._refuse_new(first_row, len(Z))
         out = np.empty_like(Z)
         for rows in row_chunks(*Z.shape):

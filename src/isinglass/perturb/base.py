@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isinglass import chance
@@ -45,6 +46,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     keeps_rows: ClassVar[bool] = True
     #: The survey must bring each column's deviation.
     needs_deviation: ClassVar[bool] = False
+    #: `inverse_transform` searches, and may be told where to start.
+    searches_inverse: ClassVar[bool] = False
     #: `fit` must see all records at once, not only a survey of them.
     needs_table: bool = False
     promise: ClassVar[Promise] = HEURISTIC
@@ -69,6 +72,12 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _perturb(self, X: Array, first_row: int) -> Array:
         """Turn rows, of which the first has number `first_row`, into their release."""
+        raise NotImplementedError
+
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        """Give records back from their release; left out where nothing leads back."""
         raise NotImplementedError
 
     @property
@@ -140,6 +149,33 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self._cursor is not None:
                 self._cursor = (self._cursor[0], max(self._cursor[1], first_row + len(X)))
         return self._perturb(X, first_row)
+
+    @available_if(lambda self: type(self)._invert is not Perturbation._invert)
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        first_row: int = 0,
+        sample: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+    ) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        How near they come depends on the method, and its `Weakness` says how. `first_row` is the
+        number of the first row, for methods that draw noise by row number. `sample`, records like
+        those released, helps where values are lost, and `start` says where to search first; a
+        method that has no use for one of them ignores it.
+        """
+        check_is_fitted(self, "_key")
+        released = np.asarray(Z, dtype=np.float64)
+        if released.ndim != 2 or released.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Z must have the {self._n_features_out} columns of a release, "
+                f"got an array of shape {released.shape}"
+            )
+        if first_row < 0:
+            raise ValueError(f"first_row must be >= 0, got {first_row}")
+        return self._invert(released, first_row, sample, start)
 
     def fit_survey(self, facts: Survey) -> Self:
         """Draw a key from a survey instead of the table, which may be too large to hold."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.perturb.noise import row_chunks
@@ -95,13 +94,10 @@ class GeometricPerturbation(ScaledPerturbation):
             stream=chance.stream_key(rng),
         )
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The noise comes out too: the key draws it again for the rows numbered `first_row` on.
-        """
-        check_is_fitted(self, "_key")
-        moved = np.array(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        moved = Z.copy()
         if self.draws_noise:
             self._add_noise(moved, first_row, -self.noise)
         moved -= self._key.translation

@@ -159,18 +159,16 @@ class MultipartyPerturbation(ScaledPerturbation):
         weights = self.public_matrix_.matrix + self._key.shift
         return _released(self._within_bounds(X), self._scaling, weights, self.curvature)
 
-    def undo(self, Z: ArrayLike, *, sample: ArrayLike | None = None) -> Array:
-        """The likeliest records behind a release: what any holder of the key can do.
-
-        Equation 5 on f(x), then the inverse of f. Without a `sample` of records like those
-        released every record is presumed to lie near the middle of the bounds.
-        """
-        check_is_fitted(self, "_key")
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        # Equation 5 on f(x), then the inverse of f. Without a sample of records like those
+        # released every record is presumed to lie near the middle of the bounds.
         weights = self.public_matrix_.matrix + self._key.shift
         b = BEST_CURVATURE if self.curvature is None else float(self.curvature)
         seen = None if sample is None else double_logistic(self._rescaled(sample), b)
         middle = double_logistic(np.full(weights.shape[1], 0.5), b)
-        found = behind(weights, np.asarray(Z, dtype=np.float64), middle, seen)
+        found = behind(weights, Z, middle, seen)
         top = float(double_logistic(np.ones(1), b)[0])
         return self._unscaled(double_logistic_inverse(np.clip(found, 0, top), b))
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
@@ -138,13 +137,10 @@ class AdditiveNoise(Perturbation):
             )
         return AdditiveNoiseKey(stream=chance.stream_key(rng), scales=scales)
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The key draws the noise of the rows numbered `first_row` on again; what stays is rounding.
-        """
-        check_is_fitted(self, "_key")
-        Z = np.asarray(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        # The key draws the noise of these rows again; what stays is rounding.
         out = np.empty_like(Z)
         for rows in row_chunks(*Z.shape):
             out[rows] = Z[rows] - self._noise(first_row, rows, Z.shape[1])
@@ -228,18 +224,15 @@ class MultiplicativeNoise(Perturbation):
             warnings.warn("scale is 0: the table leaves as it is", PrivacyWarning, stacklevel=4)
         return MultiplicativeNoiseKey(stream=chance.stream_key(rng))
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The key draws the factors of the rows numbered `first_row` on again. A factor of 0, which
-        only a `scale` above 1/3 comes near to, took its value away for good; it stays 0.
-        """
-        check_is_fitted(self, "_key")
-        out = np.array(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        out = Z.copy()
         if self.scale == 0:
             return out
         for rows in row_chunks(*out.shape):
             factors = self._factors(first_row, rows, out.shape[1])
+            # A factor of 0, which only a scale above 1/3 comes near to, took its value away.
             np.divide(out[rows], factors, out=out[rows], where=factors != 0)
         return out
 

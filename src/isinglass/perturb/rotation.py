@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
@@ -230,12 +229,12 @@ class Rotation(ScaledPerturbation):
             public = "the search for a rotation gave its owner a warning about the level reached"
             warnings.warn(PrivacyWarning(message, public=public), stacklevel=7)
 
-    def undo(self, Z: ArrayLike) -> Array:
-        """Give the records back from their release: what any holder of the key can do."""
-        check_is_fitted(self, "_key")
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
         key = self._key
         # R is orthogonal: its transpose is its inverse.
-        return self._unscaled(np.asarray(Z, dtype=np.float64) @ key.rotation + key.center)
+        return self._unscaled(Z @ key.rotation + key.center)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         rotation = self._key.rotation.astype(dtype)
