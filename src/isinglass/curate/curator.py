@@ -28,6 +28,7 @@ from isinglass.curate.records import Array
 from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
 from isinglass.errors import BudgetError, CuratorError
+from isinglass.threads import as_scikit_learn
 
 __all__ = ["Answer", "Curator", "Price"]
 
@@ -99,7 +100,7 @@ class Curator:
         Let answers wait for a deadline that depends on their number alone. False: the guarantee
         says "timing not covered".
     n_jobs : int or None
-        Threads for counting; None means all cores.
+        Threads for counting; -1 means all cores, None means one, as in scikit-learn.
 
     References
     ----------
@@ -133,7 +134,7 @@ class Curator:
         also_released: bool | None = None,
         new_version: str | None = None,
         pad: bool | Deadline = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ) -> None:
         if ledger is None:
             raise CuratorError(
@@ -146,7 +147,7 @@ class Curator:
         places, self.space = table_in_space(
             table, columns, space, bounds=bounds, metric=metric, p=p, weights=weights
         )
-        self._neighbours = Neighbours(places, self.space.metric, n_jobs=n_jobs)
+        self._neighbours = Neighbours(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
         self._deadline = pad if isinstance(pad, Deadline) else Deadline() if pad else None
         self._random: Callable[[int], bytes] = secrets.token_bytes
         self._mechanisms: dict[str, Mechanism] = {}

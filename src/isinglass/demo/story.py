@@ -244,7 +244,7 @@ def _strongest(X: Array) -> set[int]:
     from isinglass.detect.distance import DistanceOutliers
 
     doubles = X.astype(np.float64)  # a release is narrower, and its width would be compiled anew
-    return set(DistanceOutliers(TOP).fit(doubles).outliers_.tolist())
+    return set(DistanceOutliers(TOP, n_jobs=-1).fit(doubles).outliers_.tolist())
 
 
 def _scaled(X: Array, bounds: Bounds) -> Array:
