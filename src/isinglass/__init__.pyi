@@ -7,7 +7,7 @@ from isinglass import mechanisms as mechanisms
 from isinglass import metrics as metrics
 from isinglass import theory as theory
 from isinglass.attack.base import Attack as Attack
-from isinglass.auditing.audit import audit as audit
+from isinglass.auditing.entry import audit as audit
 from isinglass.auditing.policy import Policy as Policy
 from isinglass.auditing.report.report import Report as Report
 from isinglass.auditing.tuning.tune import tune as tune

@@ -125,6 +125,13 @@ class Release:
             raise ReleaseError(f"{path} lacks columns that it says it has")
         return cls(facts, table)
 
+    def write(self, path: str | Path) -> None:
+        """Write the release with its facts, as it was read."""
+        import pyarrow.parquet as pq
+
+        said = {METADATA_KEY: json.dumps(self.facts.to_json()).encode()}
+        pq.write_table(self.table.replace_schema_metadata(said), path, use_dictionary=False)
+
     def to_numpy(self) -> NDArray[Any]:
         """The perturbed columns as an array, one record a row."""
         columns = [self.table.column(name).to_numpy() for name in self.facts.columns]

@@ -7,6 +7,7 @@ import pytest
 
 import isinglass as ig
 from isinglass.attack.base import Attack
+from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.context import public_parameters
 from isinglass.auditing.findings import NOT_MEASURED, PARTLY, RECOVERED, RESISTED
 from isinglass.auditing.selection import ATTACKS
@@ -165,7 +166,7 @@ def test_two_studies_matrices_are_stacked():
     said = [public_parameters(v) for v in veils]
     about = {"parameters": said[0], "rows_correspond": True, "random_state": 0, "attacks": ["map"]}
     one = ig.audit(table, first, **about).findings
-    two = ig.audit(
+    two = audit_arrays(
         table, first, other_releases=[second], other_parameters=[said[1]], **about
     ).findings
     assert two.attacks[0].r2 > one.attacks[0].r2 + 0.1
@@ -500,5 +501,5 @@ def test_a_sorted_table_links_itself_unless_its_order_is_hidden():
     seen = ig.audit(table, released, rows_correspond=True, **settings).findings
     assert seen.linkage.linked == 1.0
     assert next(a for a in seen.attackers if a.name == "insider").gain > 0.9
-    hidden = ig.audit(table, released, rows_correspond=True, order_shows=False, **settings)
+    hidden = audit_arrays(table, released, rows_correspond=True, order_shows=False, **settings)
     assert hidden.findings.linkage is None

@@ -38,6 +38,12 @@ def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation
     return restore(read_key(path, passphrase=passphrase), str(path))
 
 
+def open_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFile]:
+    """The fitted perturbation of a key file, and what else the key knows of its release."""
+    stored = read_key(path, passphrase=passphrase)
+    return restore(stored, str(path)), stored
+
+
 def restore(
     stored: KeyFile, where: str, expected: type[Perturbation] | None = None
 ) -> Perturbation:
