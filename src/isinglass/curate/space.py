@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from isinglass.detect.metric import Metric, declare
 from isinglass.documents import read_json
 from isinglass.errors import CuratorError, PrivacyWarning, TableError
 from isinglass.table.scale import bounds_for, declared_scaling
+from isinglass.warn import warn
 
 Array = NDArray[np.float64]
 # Spans and entries of a projection stay where quotients and products neither vanish nor overflow.
@@ -253,7 +253,7 @@ class Space:
             facts = read_json(Path(path).read_bytes())
             made = cls.from_json(facts)
             if "planned_on" not in facts:
-                warnings.warn(
+                warn(
                     PrivacyWarning(
                         f"the space {path} does not say what it was planned on, as files of "
                         "earlier versions do not: that it was not the private table cannot be "

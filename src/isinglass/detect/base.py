@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import validate_data
 
+from isinglass.table.frame import refuse_columns
+
 NUMBERS = [np.float64, np.float32]  # kinds that are kept as they are; others become the first
 
 
@@ -43,6 +45,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, *, reset: bool, **checks: Any) -> NDArray[Any]:
         """`X` as scikit-learn checks it; what it says about text would quote a record."""
+        refuse_columns(X)
         try:
             return np.asarray(validate_data(self, X, reset=reset, **checks))
         except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning, ReleaseError
+from isinglass.errors import ReleaseError
 from isinglass.kernels.fits import drawn_levels
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread, spread
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -164,11 +164,9 @@ class AdaptiveNoise(Perturbation):
         units = np.asarray(facts.deviation, dtype=np.float64)
         live = units > 0
         if not live.all():
-            warnings.warn(
+            warn(
                 f"{int((~live).sum())} of {len(units)} columns get no noise and leave as they "
                 "are: they are constant",
-                PrivacyWarning,
-                stacklevel=4,
             )
         scales, lowest = np.full(n, _LEAST), float(n)
         if live.any():
@@ -179,11 +177,9 @@ class AdaptiveNoise(Perturbation):
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int((live & (scales.min() * units < 16 * gap)).sum())
         if lost:
-            warnings.warn(
+            warn(
                 f"{lost} of {len(units)} columns get noise that is, in some rows, too small for "
                 "the precision of their numbers; give them as float64, or from a nearer origin",
-                PrivacyWarning,
-                stacklevel=4,
             )
         self._n_rows, self.level_ = n, round(lowest, 1)
         return AdaptiveNoiseKey(stream=chance.stream_key(rng), scales=scales, units=units)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,11 +15,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isinglass import chance
-from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
+from isinglass.errors import KeyFileError, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond
 from isinglass.promise import HEURISTIC, Promise
+from isinglass.table.frame import refuse_columns
 from isinglass.table.survey import Survey, survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -253,6 +254,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # The machinery.
 
     def _validated(self, X: ArrayLike, *, reset: bool) -> Array:
+        refuse_columns(X)
         try:
             return np.asarray(
                 validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order=None)
@@ -292,10 +294,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         if "_key" in state:
-            warnings.warn(
+            warn(
                 f"a fitted {type(self).__name__} is being pickled or copied, and its key with it",
-                PrivacyWarning,
-                stacklevel=2,
             )
             state["_cursor"] = None
         return state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,13 +11,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
-from isinglass.errors import PrivacyWarning
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
 from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -145,11 +144,9 @@ class MultipartyPerturbation(ScaledPerturbation):
         if matrix.n_features != n:
             raise ValueError(f"public_matrix is for {matrix.n_features} columns, the table has {n}")
         if matrix.n_components > (n + 1) // 2:
-            warnings.warn(
+            warn(
                 f"the public matrix has {matrix.n_components} rows for {n} columns: anyone who "
                 f"holds it recovers most of the variance; {(n + 1) // 2} is the default",
-                PrivacyWarning,
-                stacklevel=4,
             )
         self.public_matrix_ = matrix
         shape = (matrix.n_components, n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -118,22 +117,18 @@ class AdditiveNoise(Perturbation):
         scales = scale * unit
         silent = int((scales == 0).sum())
         if silent:
-            warnings.warn(
+            warn(
                 f"{silent} of {len(scales)} columns get no noise and leave as they are: their "
                 "scale is 0, or they are constant",
-                PrivacyWarning,
-                stacklevel=4,
             )
         # Noise much smaller than the gap between neighbouring numbers is rounded away.
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int(((scales > 0) & (scales < 16 * gap)).sum())
         if lost:
-            warnings.warn(
+            warn(
                 f"{lost} of {len(scales)} columns get noise too small for the precision of their "
                 "numbers, so part of their values leaves as it is; give them as float64, or "
                 "counted from a nearer origin",
-                PrivacyWarning,
-                stacklevel=4,
             )
         return AdditiveNoiseKey(stream=chance.stream_key(rng), scales=scales)
 
@@ -221,7 +216,7 @@ class MultiplicativeNoise(Perturbation):
         if not 0 <= self.scale <= 1:
             raise ValueError(f"scale must be >= 0 and <= 1, got {self.scale}")
         if self.scale == 0:
-            warnings.warn("scale is 0: the table leaves as it is", PrivacyWarning, stacklevel=4)
+            warn("scale is 0: the table leaves as it is")
         return MultiplicativeNoiseKey(stream=chance.stream_key(rng))
 
     def _invert(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -21,6 +20,7 @@ from isinglass.measure.separation import MOST_ROWS, Separation, sample_rows, sep
 from isinglass.measure.vod import column_weights, placement_levels
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -225,9 +225,8 @@ class Rotation(ScaledPerturbation):
                 "level is no evidence against an attacker who tries longer"
             )
         if message is not None:
-            # Out of _warn, _search, _draw, both _fit and fit, to whoever called.
             public = "the search for a rotation gave its owner a warning about the level reached"
-            warnings.warn(PrivacyWarning(message, public=public), stacklevel=7)
+            warn(PrivacyWarning(message, public=public))
 
     def _invert(
         self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None

@@ -40,6 +40,7 @@ from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
 from isinglass.table.write import sync, whole_file
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -242,7 +243,7 @@ def write_release(
                 path.unlink(missing_ok=True)
             raise
     for note in notes:
-        warnings.warn(PrivacyWarning(note.owner, public=note.public), stacklevel=2)
+        warn(PrivacyWarning(note.owner, public=note.public))
     return Written(
         release=out,
         key=key_path,

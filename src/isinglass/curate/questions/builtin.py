@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from isinglass.curate.questions.base import Array, Counts, Look, Question
 from isinglass.errors import PrivacyWarning
+from isinglass.warn import warn
 
 
 def sparse_distance(near: int, beta: int) -> int:
@@ -235,7 +235,7 @@ def checked_k(k: Any, beta: int) -> int:
     if k > beta:
         raise ValueError(f"k must be at most beta, which is {beta}, got {k}")
     if k == beta:
-        warnings.warn(
+        warn(
             PrivacyWarning(
                 f"k is beta, {beta}: no gain over dp, which makes the same answers and promises "
                 "more; take a smaller k"

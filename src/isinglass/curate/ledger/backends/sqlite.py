@@ -9,7 +9,6 @@ import re
 import sqlite3
 import stat
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from isinglass.curate.ledger.backends.base import (
 )
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError, PrivacyWarning
+from isinglass.warn import warn
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.backends.postgresql import PostgreSQL
@@ -87,10 +87,9 @@ class SQLite(Database):
         if self.empty:
             return
         if open_to_others := [p for p in self._files() if stat.S_IMODE(p.stat().st_mode) & 0o077]:
-            warnings.warn(
+            warn(
                 PrivacyWarning(f"others can read the ledger {path}, which holds records asked "
                                f"about; run `chmod 600 {' '.join(map(str, open_to_others))}`"),
-                stacklevel=5,
             )  # fmt: skip
 
     def _files(self) -> list[Path]:
