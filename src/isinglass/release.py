@@ -105,7 +105,16 @@ def _parameters(given: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release read back from its file."""
+    """A release read back from its file.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> written = ig.write_release(X, "a.parquet", ig.Rotation(optimize=None), again=True)
+    >>> release = ig.Release.read(written.release)
+    >>> release.facts.method, release.to_numpy().shape
+    ('rotation', (200, 3))
+    """
 
     facts: Facts
     table: pa.Table = field(repr=False)

@@ -172,6 +172,13 @@ def test_attacks_say_what_they_are():
         Attack().guess(TABLE, Knowledge())
 
 
+def test_an_attack_shows_the_settings_that_are_not_the_usual_ones():
+    from isinglass.attacks import ICAAttack, NaiveAttack
+
+    assert repr(NaiveAttack()) == "NaiveAttack()"
+    assert repr(ICAAttack(7, lattice=True, random_state=1)).startswith("ICAAttack(n_starts=7")
+
+
 @pytest.mark.parametrize("name", ["NaiveAttack", "KnownInputAttack", "SampleAttack", "ICAAttack"])
 def test_an_attack_without_its_facts_cannot_begin(name):
     from isinglass import attacks

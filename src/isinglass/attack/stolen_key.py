@@ -51,6 +51,14 @@ class StolenKeyAttack(Attack):
         Records drawn to try ways back on and to learn from.
     random_state : int, Generator or None
         Draws them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled").fit(X)
+    >>> guess = ig.attacks.StolenKeyAttack().guess(veil.transform(X), ig.attacks.StolenKey(veil))
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name = "stolen_key"

@@ -106,6 +106,14 @@ class Curator:
     ----------
     H. Asif, P. A. Papakonstantinou, J. Vaidya: How to accurately and privately identify
     anomalies. CCS 2019.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger="ledger.db", bounds="scaled")
+    >>> answers = curator.ask([[0.5, 0.5, 0.5], [9.0, 9.0, 9.0]], epsilon="0.25")
+    >>> [answer.left for answer in answers]
+    [0.75, 0.75]
     """
 
     #: whether this was the ledger's first use, which wrote its contract

@@ -47,6 +47,12 @@ class Space:
     `planned_on` holds salted digests of the records that it was fitted or planned on, by which a
     curator knows the private table and refuses it. None: declared by hand, or written before
     spaces said so.
+
+    Examples
+    --------
+    >>> space = ig.Space.declare(["height", "weight"], bounds=([0, 0], [250, 300]))
+    >>> space.columns
+    ('height', 'weight')
     """
 
     columns: tuple[str, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,12 +31,15 @@ _PART = 1 << 14  # rows scored at a time
 _MOST_CODES = 1 << 24  # whole numbers that float32 tells apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """Rows by falling score, equal scores by row number."""
 
-    rows: Rows = field(repr=False)
-    scores: Doubles = field(repr=False)
+    rows: Rows
+    scores: Doubles
+
+    def __repr__(self) -> str:
+        return f"Ranking({len(self.rows)} rows, strongest first)"
 
 
 class DistanceOutliers(Detector):

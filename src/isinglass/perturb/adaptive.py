@@ -87,6 +87,13 @@ class AdaptiveNoise(Perturbation):
     ----------
     C. C. Aggarwal: On randomization, public information and the curse of dimensionality.
     ICDE 2007, whose closing section asks for noise that depends on the local density.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.AdaptiveNoise(k=10, random_state=0)
+    >>> veil.fit_transform(X).shape
+    (200, 3)
     """
 
     method = "adaptive_noise"

@@ -35,6 +35,15 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     A method supplies `_draw` (the key, from what a survey of the table says) and `_perturb`
     (rows to release). The key sits in `_key`, a dataclass of arrays that does not print.
+
+    Examples
+    --------
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled", random_state=0)
+    >>> isinstance(veil, ig.Perturbation)
+    True
+    >>> Z = veil.fit([[0.1, 0.2], [0.9, 0.4]]).transform([[0.5, 0.5]])
+    >>> veil.inverse_transform(Z).round(6)
+    array([[0.5, 0.5]])
     """
 
     method: ClassVar[str]

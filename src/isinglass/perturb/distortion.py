@@ -93,6 +93,14 @@ class Distortion(ScaledPerturbation):
     ----------
     K. Bhaduri, M. Stefanski, A. Srivastava: Privacy-preserving outlier detection through random
     nonlinear data distortion. IEEE Trans. SMC B 41(1), 2011.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Distortion("tanh", bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.allclose(veil.inverse_transform(Z), X))  # for whoever has the key
+    True
     """
 
     method = "distortion"

@@ -54,6 +54,14 @@ class GeometricPerturbation(ScaledPerturbation):
     K. Chen, L. Liu: Geometric data perturbation for privacy preserving outsourced data mining.
     Knowledge and Information Systems 29(3), 2011.
     K. Chen, L. Liu: Privacy preserving data classification with rotation perturbation. ICDM 2005.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.GeometricPerturbation(0.01, bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.allclose(veil.inverse_transform(Z), X))  # for whoever has the key
+    True
     """
 
     method = "geometric"

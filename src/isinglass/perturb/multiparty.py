@@ -67,6 +67,14 @@ class MultipartyPerturbation(ScaledPerturbation):
     ----------
     S. M. Erfani, Y. W. Law, S. Karunasekera, C. A. Leckie, M. Palaniswami: Privacy-preserving
     collaborative anomaly detection for participatory sensing. PAKDD 2014.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> matrix = ig.public_matrix(3, 2, seed='c0ffee' * 6)
+    >>> veil = ig.MultipartyPerturbation(matrix, alpha=0.1, bounds="scaled", random_state=0)
+    >>> veil.fit_transform(X).shape
+    (200, 2)
     """
 
     method = "multiparty"

@@ -72,6 +72,14 @@ class AdditiveNoise(Perturbation):
     ICDE 2007.
     H. Kargupta, S. Datta, Q. Wang, K. Sivakumar: On the privacy preserving properties of random
     data perturbation techniques. ICDM 2003.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.AdditiveNoise(scale=0.5, random_state=0)
+    >>> noise = veil.fit_transform(X) - X
+    >>> (noise.std(axis=0) / X.std(axis=0)).round(1)
+    array([0.5, 0.5, 0.5])
     """
 
     method = "additive_noise"
@@ -194,6 +202,13 @@ class MultiplicativeNoise(Perturbation):
     ----------
     J. J. Kim, W. E. Winkler: Multiplicative noise for masking continuous data. U.S. Census
     Bureau, Statistics 2003-01.
+
+    Examples
+    --------
+    >>> veil = ig.MultiplicativeNoise(scale=0.1, random_state=0)
+    >>> veil.fit_transform([[100.0, 0.0], [200.0, 5.0]]).round(1)
+    array([[ 95.3,   0. ],
+           [234.7,   4.4]])
     """
 
     method = "multiplicative_noise"

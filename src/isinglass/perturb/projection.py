@@ -54,6 +54,12 @@ class RandomProjection(ScaledPerturbation):
     ----------
     K. Liu, H. Kargupta, J. Ryan: Random projection-based multiplicative data perturbation for
     privacy preserving distributed data mining. IEEE Trans. KDE 18(1), 2006.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.RandomProjection(2, bounds="scaled", random_state=0).fit_transform(X).shape
+    (200, 2)
     """
 
     method = "projection"

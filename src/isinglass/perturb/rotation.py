@@ -76,6 +76,14 @@ class Rotation(ScaledPerturbation):
     ----------
     K. Chen, L. Liu: A random rotation perturbation approach to privacy preserving data
     classification. ICDM 2005. Their search is Algorithm 1, by swapping rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.isclose(np.linalg.norm(Z[0] - Z[1]), np.linalg.norm(X[0] - X[1])))
+    True
     """
 
     method = "rotation"

@@ -115,6 +115,12 @@ def tune(
     random_state : int, optional
         Of the search's draws; None draws one, or takes the one of the file to resume from.
     progress : callable, optional
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> frontier = ig.tune(X, ["gaussian"], n_outliers=10, random_state=0)  # doctest: +SKIP
+    >>> frontier.save('frontier.html')  # doctest: +SKIP
     """
     wishes = {"min_detection": min_detection, "max_attack_gain": max_attack_gain}
     for name, value in (wishes | ({} if min_auc is None else {"min_auc": min_auc})).items():

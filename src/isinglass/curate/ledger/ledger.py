@@ -39,6 +39,14 @@ class Ledger:
 
     Several processes may use one ledger at once, and threads and curators may share a `Ledger`;
     a process that was forked opens its own.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ledger = ig.Ledger("ledger.db")
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger=ledger, bounds="scaled")
+    >>> curator.ask([0.5, 0.5, 0.5], epsilon="0.25").left
+    0.75
     """
 
     def __init__(
