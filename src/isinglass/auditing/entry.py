@@ -123,7 +123,7 @@ def audit(
     >>> report.verdict
     'recovered'
     """
-    of_arrays = {
+    of_arrays: dict[str, Any] = {
         "detector": detector, "labels": labels, "column_names": column_names, "weights": weights,
         "parameters": parameters, "kept": kept, "rows_correspond": rows_correspond,
         "persons": persons,

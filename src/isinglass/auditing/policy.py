@@ -78,10 +78,9 @@ class Policy:
 
     Examples
     --------
-    >>> policy = ig.Policy(minimum_detection=0.8, maximum_gain=0.2)
     >>> X = np.random.default_rng(0).random((200, 3))
-    >>> report = ig.audit(X, X, attacks=["naive"], policy=policy, random_state=0)
-    >>> report.passed
+    >>> policy = ig.Policy(minimum_detection=0.8, maximum_gain=0.2)
+    >>> ig.audit(X, X, attacks=["naive"], policy=policy, random_state=0).passed
     False
     """
 

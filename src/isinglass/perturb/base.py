@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +25,17 @@ from isinglass.table.survey import Survey, survey
 from isinglass.warn import warn
 
 Array = NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Every method that was imported, by the name its key files carry.
 METHODS: dict[str, type[Perturbation]] = {}
 _claim_lock = threading.Lock()
+
+
+def _where_invertible(method: Method) -> Method:
+    """Leave a method out of perturbations that do not supply `_invert`."""
+    wrapped = available_if(lambda self: type(self)._invert is not Perturbation._invert)
+    return cast(Method, wrapped(method))
 
 
 class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -160,7 +168,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 self._cursor = (self._cursor[0], max(self._cursor[1], first_row + len(X)))
         return self._perturb(X, first_row)
 
-    @available_if(lambda self: type(self)._invert is not Perturbation._invert)
+    @_where_invertible
     def inverse_transform(
         self,
         Z: ArrayLike,

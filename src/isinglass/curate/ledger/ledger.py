@@ -42,10 +42,9 @@ class Ledger:
 
     Examples
     --------
-    >>> X = np.random.default_rng(0).random((200, 3))
     >>> ledger = ig.Ledger("ledger.db")
-    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger=ledger, bounds="scaled")
-    >>> curator.ask([0.5, 0.5, 0.5], epsilon="0.25").left
+    >>> curator = ig.Curator([[0.5], [1.5]], beta=1, r=1, budget=1, ledger=ledger)
+    >>> curator.ask([0.5], epsilon="0.25").left
     0.75
     """
 
