@@ -72,3 +72,5 @@ def test_a_type_checker_takes_every_import_for_an_exported_name(module):
     tree = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text())
     aliases = [a for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names]
     assert [a.asname for a in aliases if a.asname not in (None, a.name)] == []
+    renamed = {n.value.id for n in tree.body if isinstance(n, ast.Assign)}
+    assert {a.name for a in aliases if a.asname is None} == renamed
