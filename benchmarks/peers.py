@@ -33,7 +33,7 @@ def _ours() -> Find:
     import isinglass as ig
 
     def find(X: NDArray[Any], n: int, k: int) -> tuple[Rows, Scores]:
-        top = ig.DistanceOutliers(n_outliers=n, n_neighbors=k).fit(X)
+        top = ig.DistanceOutliers(n_outliers=n, n_neighbors=k, n_jobs=-1).fit(X)
         return top.outliers_, top.outlier_scores_
 
     return find

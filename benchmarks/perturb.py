@@ -44,7 +44,7 @@ OURS = (
     "import isinglass as ig, tempfile, isinglass.publish, isinglass.perturb.distortion\n"
     "START = time.perf_counter()\n"
     "ig.write_release(sys.argv[1], sys.argv[2], ig.Distortion('tanh'), force=True,\n"
-    "                 home=tempfile.mkdtemp())"
+    "                 caller=isinglass.publish.Caller(home=tempfile.mkdtemp()))"
 )
 
 

@@ -35,7 +35,7 @@ def radius_for(X: Array, mean: float) -> float:
 
 
 def ours(X: Array, r: float, cap: int | None = None) -> NDArray[np.int64]:
-    return ig.RadiusOutliers(1, r, cap=cap).fit(X).counts_
+    return ig.RadiusOutliers(1, r, cap=cap, n_jobs=-1).fit(X).counts_
 
 
 def scipys(X: Array, r: float) -> NDArray[np.int64]:
@@ -97,7 +97,7 @@ def single_records(X: Array) -> list[str]:
     strange = rng.normal(size=(2000, 6)) * 3
     for mean in (20, 2000):
         r = radius_for(X, mean)
-        found, tree = ig.RadiusOutliers(1, r).fit(X), cKDTree(X)
+        found, tree = ig.RadiusOutliers(1, r, n_jobs=-1).fit(X), cKDTree(X)
         for name, records in (("rows of the table", rows), ("records far out", strange)):
             average = f"{found.counts(records).mean():,.0f}"
             plain = microseconds(found.count, records)

@@ -85,7 +85,7 @@ def _distorted() -> NDArray[Any]:
 def _files() -> Iterator[Data]:
     try:
         names = available()
-    except ig.TableError as missing:
+    except ig.errors.TableError as missing:
         print(f"no data files: {missing}", file=sys.stderr)
         return
     for name in names:

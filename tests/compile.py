@@ -44,8 +44,8 @@ def main() -> None:
             ledger.answer([query(3.0 * i) for i in range(90)], yes, fresh=True)
     Z = X + np.random.default_rng(1).uniform(-1, 1, size=X.shape)
     for kind in ("gaussian", "uniform"):
-        ig.randomization_level(X, Z, scale=2.0, distribution=kind)
-        ig.expected_randomization_level(X, scale=2.0, distribution=kind)
+        ig.metrics.randomization_level(X, Z, scale=2.0, distribution=kind)
+        ig.metrics.expected_randomization_level(X, scale=2.0, distribution=kind)
     ig.AdaptiveNoise(k=2, random_state=0).fit(X[:200]).transform(X[:200])
 
 

@@ -114,6 +114,13 @@ def test_every_public_name_is_documented():
     assert [n for n in isinglass.__all__ if not mentions(text, n)] == []
 
 
+@pytest.mark.parametrize("module", ["attacks", "errors", "mechanisms", "metrics"])
+def test_every_name_of_a_public_module_is_documented_with_its_module(module):
+    text = text_of(PAGES)
+    names = [n for n in dir(getattr(isinglass, module)) if not n.startswith("_")]
+    assert [n for n in names if not mentions(text, n)] == []
+
+
 def test_every_public_name_is_on_one_page_of_the_reference():
     pages = (ROOT / "docs/reference/api").glob("*.md")
     named = [name for page in pages for name in SITE["names_of"](text_of([page]))]

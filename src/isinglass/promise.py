@@ -13,6 +13,11 @@ class Promise:
 
     `heuristic`: nothing is proved. `audited`: the attackers named were tried and did what the
     report says. `guaranteed`: an epsilon holds between the neighbours named, per unit named.
+
+    Examples
+    --------
+    >>> ig.Promise("heuristic").sentence()
+    'Heuristic: nothing is proved about what this release hides.'
     """
 
     kind: Literal["heuristic", "audited", "guaranteed"]

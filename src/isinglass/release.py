@@ -105,7 +105,16 @@ def _parameters(given: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release read back from its file."""
+    """A release read back from its file.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> written = ig.write_release(X, "a.parquet", ig.Rotation(optimize=None), again=True)
+    >>> release = ig.Release.read(written.release)
+    >>> release.facts.method, release.to_numpy().shape
+    ('rotation', (200, 3))
+    """
 
     facts: Facts
     table: pa.Table = field(repr=False)
@@ -124,6 +133,13 @@ class Release:
         if not {*facts.columns, *facts.kept} <= {*table.column_names}:
             raise ReleaseError(f"{path} lacks columns that it says it has")
         return cls(facts, table)
+
+    def write(self, path: str | Path) -> None:
+        """Write the release with its facts, as it was read."""
+        import pyarrow.parquet as pq
+
+        said = {METADATA_KEY: json.dumps(self.facts.to_json()).encode()}
+        pq.write_table(self.table.replace_schema_metadata(said), path, use_dictionary=False)
 
     def to_numpy(self) -> NDArray[Any]:
         """The perturbed columns as an array, one record a row."""

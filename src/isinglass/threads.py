@@ -36,8 +36,19 @@ def all_in_one_thread() -> Iterator[None]:
         yield
 
 
+def as_scikit_learn(n_jobs: int | None) -> int:
+    """`n_jobs` of an estimator: None is 1, unless a `joblib.parallel_config` says otherwise."""
+    if n_jobs is None:
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(None))
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0")
+    return n_jobs
+
+
 def available(n_jobs: int | None = None) -> int:
-    """How many threads to use: `n_jobs` as in scikit-learn, but None means every core."""
+    """How many threads to use inside the package: as in scikit-learn, but None is every core."""
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # the cores this process may use
         cores = len(os.sched_getaffinity(0))

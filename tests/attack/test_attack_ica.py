@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused(uniform):
     with pytest.raises(ValueError, match="n_starts"):
         ICAAttack(n_starts=0)
     known = ColumnStatistics.of(uniform) | PopulationSample(uniform[:, :2])
-    with pytest.raises(ig.AttackError, match="sample must have 5 columns"):
+    with pytest.raises(ig.errors.AttackError, match="sample must have 5 columns"):
         ICAAttack().guess(uniform, known)
 
 

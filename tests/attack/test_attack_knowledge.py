@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isinglass import AttackError
 from isinglass.attack.base import Attack, all_seen, rows_of
 from isinglass.attack.knowledge import (
     Colluders,
@@ -22,6 +21,7 @@ from isinglass.attack.knowledge import (
     RowOrder,
     StolenKey,
 )
+from isinglass.errors import AttackError
 
 SECRET = 271828.25
 TABLE = np.full((2, 3), SECRET)
@@ -151,7 +151,7 @@ def test_a_release_must_be_finite():
 
 
 def test_attacks_say_what_they_are():
-    from isinglass import ICAAttack, KnownInputAttack, NaiveAttack, SampleAttack
+    from isinglass.attacks import ICAAttack, KnownInputAttack, NaiveAttack, SampleAttack
 
     found = {
         a.name: (a.needs, a.unordered)
@@ -172,9 +172,16 @@ def test_attacks_say_what_they_are():
         Attack().guess(TABLE, Knowledge())
 
 
+def test_an_attack_shows_the_settings_that_are_not_the_usual_ones():
+    from isinglass.attacks import ICAAttack, NaiveAttack
+
+    assert repr(NaiveAttack()) == "NaiveAttack()"
+    assert repr(ICAAttack(7, lattice=True, random_state=1)).startswith("ICAAttack(n_starts=7")
+
+
 @pytest.mark.parametrize("name", ["NaiveAttack", "KnownInputAttack", "SampleAttack", "ICAAttack"])
 def test_an_attack_without_its_facts_cannot_begin(name):
-    import isinglass
+    from isinglass import attacks
 
     with pytest.raises(AttackError, match="which is not known"):
-        getattr(isinglass, name)().guess(np.zeros((3, 2)), Knowledge())
+        getattr(attacks, name)().guess(np.zeros((3, 2)), Knowledge())

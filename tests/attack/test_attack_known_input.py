@@ -188,9 +188,9 @@ def test_pairs_that_cannot_be(flights):
         (KnownPairs([0], np.full((1, 6), np.nan)), "not finite"),
         (pairs_of(flights, 3) | ColumnStatistics.of(flights[:, :2]), "statistics must be of 6"),
     ]:
-        with pytest.raises(ig.AttackError, match=text):
+        with pytest.raises(ig.errors.AttackError, match=text):
             attack.guess(flights, pairs)
-    with pytest.raises(ig.AttackError, match="rigid map needs a release of 6"):
+    with pytest.raises(ig.errors.AttackError, match="rigid map needs a release of 6"):
         KnownInputAttack("rigid").guess(flights[:, :3], pairs_of(flights, 9))
     with pytest.raises(ValueError, match="model must be one of"):
         KnownInputAttack("oracle")

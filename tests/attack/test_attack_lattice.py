@@ -181,4 +181,6 @@ def test_one_released_column_is_no_lattice_and_no_error():
     table = np.random.default_rng(1).gamma(3.0, size=(1500, 30))
     for seed in range(3):
         veil = ig.Distortion("square", n_hidden=1, n_components=1, random_state=seed)
-        ig.ICAAttack(random_state=0).guess(veil.fit_transform(table), ig.ColumnStatistics.of(table))
+        ig.attacks.ICAAttack(random_state=0).guess(
+            veil.fit_transform(table), ig.attacks.ColumnStatistics.of(table)
+        )

@@ -84,7 +84,7 @@ def test_a_guess_stays_within_the_known_range(table):
 
 
 def test_other_releases_must_match(table):
-    with pytest.raises(ig.AttackError, match="rows"):
+    with pytest.raises(ig.errors.AttackError, match="rows"):
         NaiveAttack().guess(table, ColumnStatistics.of(table) | OtherReleases((table[1:],)))
 
 

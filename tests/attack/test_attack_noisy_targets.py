@@ -34,7 +34,7 @@ def explained(guess, truth=X):
 
 
 def regressed(way, *others, released=NOISY, known=KNOWN):
-    attack = ig.KeptColumnsAttack(regress=way, random_state=0)
+    attack = ig.attacks.KeptColumnsAttack(regress=way, random_state=0)
     return attack.guess(released, known | OtherReleases(others))
 
 
@@ -135,4 +135,4 @@ def test_it_says_what_it_lacks():
     with pytest.raises(AttackError, match="table's own columns"):
         regressed("line", NOISY, released=TURNED)
     with pytest.raises(ValueError, match="regress must be"):
-        ig.KeptColumnsAttack(regress="spline")
+        ig.attacks.KeptColumnsAttack(regress="spline")

@@ -21,14 +21,16 @@ def explained(guess, truth):
 
 
 def knowledge(scale):
-    public = ig.PublicParameters("additive_noise", {"scale": scale, "distribution": "gaussian"})
-    return public | ig.PopulationSample(TABLE[:150])
+    public = ig.attacks.PublicParameters(
+        "additive_noise", {"scale": scale, "distribution": "gaussian"}
+    )
+    return public | ig.attacks.PopulationSample(TABLE[:150])
 
 
 def test_groups_of_records_show_through_noise_that_no_linear_filter_takes_off():
     released = TABLE + RNG.normal(size=TABLE.shape) * TABLE.std(axis=0)
     got = PosteriorAttack(random_state=0).guess(released, knowledge(1.0))[150:]
-    linear = ig.SpectralAttack().guess(released, knowledge(1.0))[150:]
+    linear = ig.attacks.SpectralAttack().guess(released, knowledge(1.0))[150:]
     assert explained(got, TABLE[150:]) > explained(linear, TABLE[150:]) + 0.15
     assert explained(got, TABLE[150:]) > 0.7
 
@@ -65,9 +67,11 @@ def noisy(table, scale, distribution, seed=0):
     rng = np.random.default_rng(seed)
     uniform = rng.uniform(-np.sqrt(3), np.sqrt(3), size=table.shape)
     noise = uniform if distribution == "uniform" else rng.normal(size=table.shape)
-    said = ig.PublicParameters("additive_noise", {"scale": scale, "distribution": distribution})
+    said = ig.attacks.PublicParameters(
+        "additive_noise", {"scale": scale, "distribution": distribution}
+    )
     released = table + scale * table.std(axis=0, ddof=1) * noise
-    return released, said | ig.ColumnStatistics.of(table)
+    return released, said | ig.attacks.ColumnStatistics.of(table)
 
 
 FACTOR = np.random.default_rng(1).normal(size=(800, 1))
@@ -77,7 +81,7 @@ ONE_QUANTITY = FACTOR + 0.2 * np.random.default_rng(2).normal(size=(800, 30))
 def test_ends_of_uniform_noise_tell_the_outsider_what_its_variance_hides():
     released, known = noisy(ONE_QUANTITY, 10.0, "uniform")
     got = explained(PosteriorAttack(random_state=0).guess(released, known), ONE_QUANTITY)
-    linear = explained(ig.SpectralAttack().guess(released, known), ONE_QUANTITY)
+    linear = explained(ig.attacks.SpectralAttack().guess(released, known), ONE_QUANTITY)
     assert linear < 0.2
     assert got > 0.6
 
@@ -87,14 +91,14 @@ def test_a_sample_and_then_the_table_itself_tell_more_under_uniform_noise():
     table = rng.gamma(2.0, size=(600, 3)) @ rng.normal(size=(3, 15))
     table += 0.2 * rng.normal(size=table.shape)
     released, known = noisy(table, 8.0, "uniform")
-    bell = known | ig.PublicParameters("additive_noise", {"scale": 8.0})
+    bell = known | ig.attacks.PublicParameters("additive_noise", {"scale": 8.0})
     alone, normal, sample, public = (
         explained(PosteriorAttack(random_state=0).guess(released, facts)[60:], table[60:])
         for facts in (
             known,
-            bell | ig.PopulationSample(table[:60]),
-            known | ig.PopulationSample(table[:60]),
-            known | ig.PublicTable(table[::-1]),
+            bell | ig.attacks.PopulationSample(table[:60]),
+            known | ig.attacks.PopulationSample(table[:60]),
+            known | ig.attacks.PublicTable(table[::-1]),
         )
     )
     assert alone > 0.1
@@ -104,11 +108,11 @@ def test_a_sample_and_then_the_table_itself_tell_more_under_uniform_noise():
 
 def test_uniform_noise_shows_in_a_file_that_says_nothing():
     released, known = noisy(ONE_QUANTITY, 10.0, "uniform")
-    silent = known.without(ig.PublicParameters)
+    silent = known.without(ig.attacks.PublicParameters)
     assert additive_law(released, silent).reach is not None
     assert explained(PosteriorAttack().guess(released, silent), ONE_QUANTITY) > 0.5
     bell, known = noisy(ONE_QUANTITY, 10.0, "gaussian")
-    assert additive_law(bell, known.without(ig.PublicParameters)).reach is None
+    assert additive_law(bell, known.without(ig.attacks.PublicParameters)).reach is None
 
 
 @pytest.mark.parametrize("distribution", ["gaussian", "uniform"])
@@ -119,13 +123,13 @@ def test_one_far_value_in_a_column_is_no_secret(distribution):
     released, known = noisy(table, 3.0, distribution)
     assert explained(PosteriorAttack().guess(released, known), table) > 0.9
     if distribution == "gaussian":  # within its reach uniform noise leaves it plain to see
-        assert explained(ig.SpectralAttack().guess(released, known), table) < 0.3
+        assert explained(ig.attacks.SpectralAttack().guess(released, known), table) < 0.3
 
 
 def test_fresh_uniform_noise_tells_nothing():
     released, known = noisy(ONE_QUANTITY, 3.0, "uniform")
     fresh = released[np.random.default_rng(5).permutation(len(released))]
-    for more in (known, known | ig.PopulationSample(ONE_QUANTITY[:80])):
+    for more in (known, known | ig.attacks.PopulationSample(ONE_QUANTITY[:80])):
         got = PosteriorAttack(random_state=0).guess(fresh, more)
         assert explained(got, ONE_QUANTITY) < 0.0
 
@@ -134,7 +138,9 @@ def test_a_cell_tells_the_middle_of_what_is_possible():
     """A uniform value under uniform noise is uniform on where the two intervals meet."""
     rng = np.random.default_rng(7)
     x = rng.random((20_000, 1))
-    statistics = ig.ColumnStatistics(*(np.array([v]) for v in (0.5, 12**-0.5, 0.0, 1.0, 0.0)))
+    statistics = ig.attacks.ColumnStatistics(
+        *(np.array([v]) for v in (0.5, 12**-0.5, 0.0, 1.0, 0.0))
+    )
     reach = np.array([2.0])
     z = x + rng.uniform(-2, 2, size=x.shape)
     told = told_by_cells(z, AdditiveLaw(reach**2 / 3, reach), statistics)

@@ -118,5 +118,5 @@ def test_a_release_of_pure_noise_tells_nothing(name):
 
 def test_a_sample_must_hold_records():
     for records in (np.empty((0, 2)), [[np.inf, 1.0]]):
-        with pytest.raises(ig.AttackError, match="sample must hold records"):
+        with pytest.raises(ig.errors.AttackError, match="sample must hold records"):
             SampleAttack().guess(np.zeros((3, 2)), PopulationSample(records))

@@ -186,7 +186,7 @@ def test_a_projection_of_a_curved_table_is_more_than_its_best_linear_estimate():
     guess = StolenKeyAttack(random_state=0).guess(
         released, StolenKey(veil) | PopulationSample(sample)
     )
-    linear = veil.undo(released, sample=sample)
+    linear = veil.inverse_transform(released, sample=sample)
     assert r2(guess, records) > r2(linear, records) + 0.1
 
 

@@ -23,5 +23,5 @@ def given(monkeypatch):
         )  # fmt: skip
         return Report(found if policy is None else replace(found, policy=policy.check(found)))
 
-    monkeypatch.setattr(files, "audit", audit)
+    monkeypatch.setattr(files, "audit_arrays", audit)
     return seen

@@ -348,14 +348,14 @@ def test_another_table_is_named_by_the_columns_it_lacks(tmp_path, given):
 
 @pytest.mark.parametrize("by", ["order", "id"])
 def test_the_worst_records_have_the_numbers_of_the_table(by, tmp_path, given, monkeypatch):
-    plain = files.audit
+    plain = files.audit_arrays
 
     def audit(table, released, **more):
         rows = tuple((i, i + 1) for i in range(len(table)))
         found = plain(table, released, **more).findings
         return Report(replace(found, linkage=Linkage(9.0, 1.0, None, 0.5, N, rows)))
 
-    monkeypatch.setattr(files, "audit", audit)
+    monkeypatch.setattr(files, "audit_arrays", audit)
     frame = FRAME.assign(id=np.arange(N))
     frame.loc[[0, 1, 2, 250], "a"] = np.nan
     options = {"missing": "drop", "keep": ["id"]}

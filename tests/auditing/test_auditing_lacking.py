@@ -9,7 +9,7 @@ TABLE = np.random.default_rng(0).normal(size=(200, 4)) @ np.random.default_rng(1
     size=(4, 4)
 )
 LENIENT = ig.Policy.parse("[attacks]\nmaximum_gain = 1.0\n")
-STATISTICS = ig.ColumnStatistics.of(TABLE)
+STATISTICS = ig.attacks.ColumnStatistics.of(TABLE)
 
 
 def audited(veil, **more):

@@ -170,7 +170,9 @@ def test_detection_that_nobody_can_tell_is_not_measured():
 def test_every_quantile_a_policy_may_ask_for_is_measured():
     X = np.random.default_rng(1).normal(size=(300, 3))
     Z = X + np.random.default_rng(2).normal(size=X.shape)
-    public = ig.PublicParameters("additive_noise", {"scale": 1.0, "distribution": "gaussian"})
+    public = ig.attacks.PublicParameters(
+        "additive_noise", {"scale": 1.0, "distribution": "gaussian"}
+    )
     for q in QUANTILES:
         policy = Policy.parse(f"[linkage]\nminimum_level = 0\nquantile = {q}")
         found = ig.audit(

@@ -20,6 +20,7 @@ from tests.auditing import examples
 from tests.auditing.examples import ROW, attack, tiny, troubled, usual
 
 import isinglass as ig
+from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.findings import (
     NOT_MEASURED,
     PARTLY,
@@ -32,7 +33,7 @@ from isinglass.auditing.findings import (
 from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.report import Report, without_records
-from isinglass.auditing.report.rerun import NAMED, audit_lines, named, tune_lines
+from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, named, tune_lines
 from isinglass.auditing.selection import ATTACKS
 from isinglass.auditing.tuning import page as frontier_page
 from isinglass.auditing.tuning.figure import free_spot
@@ -388,10 +389,18 @@ def test_a_line_of_code_names_all_that_was_given_and_says_what_it_is():
     explained = {line.removeprefix("# ").partition(":")[0] for line in lines[:-1]}
     assert explained == {"table, release", "labels", "kept", "other_releases"}
     # Whatever the line may name is an argument of the audit, and nothing is forgotten.
-    arguments = set(inspect.signature(ig.audit).parameters)
+    arguments = set(inspect.signature(audit_arrays).parameters)
     said = {*NAMED, "n_trials", "n_outliers", "most_pairs", "rows_correspond", "order_known",
             "order_shows", "id_released", "random_state"}  # fmt: skip
     assert arguments - {"table", "released", "settings", "progress"} == said
+    assert set(inspect.signature(ig.audit).parameters) - {"table", "release", "files"} == (
+        arguments - {"table", "released", "settings"} - INNER
+    )
+    inner = replace(tiny(), settings={"given": ["made_by"], "random_state": 1})
+    assert audit_lines(inner)[-2:] == [
+        "from isinglass.auditing.audit import audit_arrays",
+        "report = audit_arrays(table, release, made_by=made_by, random_state=1, n_outliers=1)",
+    ]
     own = replace(tiny(), settings={"given": ["detector"]})
     assert audit_lines(own)[-1] == "report = ig.audit(table, release, detector=detector)"
     released = {"command": "isinglass release t.csv -o r.csv", "random_state": 3}

@@ -7,6 +7,7 @@ import pytest
 
 import isinglass as ig
 from isinglass.attack.base import Attack
+from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.context import public_parameters
 from isinglass.auditing.findings import NOT_MEASURED, PARTLY, RECOVERED, RESISTED
 from isinglass.auditing.selection import ATTACKS
@@ -147,7 +148,7 @@ def test_kept_columns_reach_every_attack():
 def test_two_releases_are_attacked_together():
     veils = [ig.AdditiveNoise(scale=0.5, random_state=i) for i in (1, 2)]
     first, second = (v.fit_transform(TABLE) for v in veils)
-    about = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    about = ig.attacks.PublicParameters("additive_noise", veils[0].public_parameters())
     one = ig.audit(TABLE, first, parameters=about, rows_correspond=True, random_state=0)
     two = ig.audit(
         TABLE, first, parameters=about, other_releases=[second], rows_correspond=True,
@@ -165,7 +166,7 @@ def test_two_studies_matrices_are_stacked():
     said = [public_parameters(v) for v in veils]
     about = {"parameters": said[0], "rows_correspond": True, "random_state": 0, "attacks": ["map"]}
     one = ig.audit(table, first, **about).findings
-    two = ig.audit(
+    two = audit_arrays(
         table, first, other_releases=[second], other_parameters=[said[1]], **about
     ).findings
     assert two.attacks[0].r2 > one.attacks[0].r2 + 0.1
@@ -180,7 +181,7 @@ def test_releases_with_noise_are_linked_together():
     table = rng.normal(size=(500, 6))
     veils = [ig.AdditiveNoise(scale=0.8, random_state=i) for i in range(4)]
     first, *others = (v.fit_transform(table) for v in veils)
-    said = ig.PublicParameters("additive_noise", veils[0].public_parameters())
+    said = ig.attacks.PublicParameters("additive_noise", veils[0].public_parameters())
     about = {"parameters": said, "rows_correspond": True, "random_state": 0}
     one, four = (
         ig.audit(table, first, other_releases=o, attacks=["linkage"], **about).linkage.linked
@@ -208,7 +209,7 @@ def test_whoever_knows_the_rule_of_adaptive_noise_needs_no_key():
     table = correlated(160, 3)
     veil = ig.AdaptiveNoise(k=5, random_state=1).fit(table)
     released = veil.transform(table)
-    said = ig.PublicParameters("adaptive_noise", veil.public_parameters())
+    said = ig.attacks.PublicParameters("adaptive_noise", veil.public_parameters())
     asked = {"attacks": ["linkage"], "rows_correspond": True, "random_state": 0}
     keyless = ig.audit(table, released, parameters=said, **asked).linkage
     owner = ig.audit(table, released, perturbation=veil, n_trials=1, **asked).linkage
@@ -241,7 +242,7 @@ def test_knowledge_of_ones_own():
     veil = ig.Rotation(n_iter=1, check_ica=False, random_state=1)
     released = veil.fit_transform(TABLE)
     rows = rng.permutation(len(TABLE))[:6]
-    known = ig.KnownPairs(rows, TABLE[rows])
+    known = ig.attacks.KnownPairs(rows, TABLE[rows])
     found = ig.audit(
         TABLE, released, attacks=["known_input"], knowledge=known, random_state=0
     ).findings
@@ -500,5 +501,5 @@ def test_a_sorted_table_links_itself_unless_its_order_is_hidden():
     seen = ig.audit(table, released, rows_correspond=True, **settings).findings
     assert seen.linkage.linked == 1.0
     assert next(a for a in seen.attackers if a.name == "insider").gain > 0.9
-    hidden = ig.audit(table, released, rows_correspond=True, order_shows=False, **settings)
+    hidden = audit_arrays(table, released, rows_correspond=True, order_shows=False, **settings)
     assert hidden.findings.linkage is None

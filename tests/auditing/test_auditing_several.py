@@ -37,7 +37,7 @@ def audited(first, *others, attacks=CHEAP, **about):
     veil = veils(1)[first]
     tables = [veils(2)[other].fit_transform(X) for other in others]
     report = ig.audit(
-        X, veil.fit_transform(X), made_by=None, other_releases=tables, attacks=attacks,
+        X, veil.fit_transform(X), other_releases=tables, attacks=attacks,
         rows_correspond=True, random_state=1, **about,
     )  # fmt: skip
     return {a.name: a for a in report.findings.attackers}

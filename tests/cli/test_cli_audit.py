@@ -58,7 +58,7 @@ def audit(table, released, *, policy=None, settings=None, **more):
 def run(monkeypatch, folder):
     """The command in this process, which is faster, with the audit above in place of the real."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(files, "audit", audit)
+    monkeypatch.setattr(files, "audit_arrays", audit)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
 

@@ -37,17 +37,6 @@ def test_importing_the_package_loads_nothing_but_itself():
     assert result.stdout.strip() == "[]"
 
 
-def test_every_public_name_is_there_and_listed():
-    for name in isinglass.__all__:
-        assert getattr(isinglass, name) is not None
-    assert dir(isinglass) == isinglass.__all__
-    assert set(isinglass._HOMES) | set(isinglass._MODULES) | {"__version__"} == set(
-        isinglass.__all__
-    )
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        _ = isinglass.Nothing
-
-
 def test_usage_errors_exit_2():
     wrong = (["frobnicate"], ["release"], ["release", "a.csv"], ["demo", "--nope"])
     for arguments, run in zip(wrong, (typed, inside, inside, inside), strict=True):

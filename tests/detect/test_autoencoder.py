@@ -198,6 +198,15 @@ def test_the_threshold_is_mean_plus_three_deviations_of_the_training_scores(outp
     np.testing.assert_array_equal(small(output=output).fit_predict(TABLE), detector.predict(TABLE))
 
 
+def test_contamination_is_the_share_of_records_above_the_threshold():
+    detector = small(contamination=0.1)
+    signs = detector.fit_predict(TABLE)
+    assert (signs == -1).sum() == len(TABLE) // 10
+    np.testing.assert_array_equal(signs, detector.predict(TABLE))
+    with pytest.raises(ValueError, match="partial_fit sees a part"):
+        small(contamination=0.1).partial_fit(TABLE)
+
+
 def test_a_wild_record_does_not_show_in_the_threshold():
     wild = TABLE.copy()
     wild[17, 2] = 1e6

@@ -58,6 +58,18 @@ def test_every_path_gives_the_same_counts():
     np.testing.assert_array_equal(back.counts(TABLE), expected)
 
 
+def test_contamination_sets_beta_so_that_no_more_than_the_share_are_outliers():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, size=(300, 2)).astype(float)
+    for share in (0.02, 0.1, 0.5):
+        found = ig.RadiusOutliers(r=3.0, contamination=share)
+        signs = found.fit_predict(X)
+        assert (signs == -1).sum() == len(found.outliers_) <= share * 300
+        assert (found.counts_ <= found.beta_ + 1).sum() > share * 300
+        np.testing.assert_array_equal(signs, found.predict(X))
+    assert ig.RadiusOutliers(r=3.0, contamination=0.5, cap=4).fit(X).beta_ == 3
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 def test_a_cap_ends_counting_and_nothing_else(n_jobs):
     true = ig.RadiusOutliers(3, 5.0).fit(TABLE)

@@ -116,6 +116,21 @@ def test_public_attributes_hold_no_arrays_of_the_table_or_key(name):
 
 
 @every
+def test_rows_beyond_learned_bounds_are_moved_to_them_and_it_is_said(name):
+    veil = fitted(name)
+    if not isinstance(veil, ScaledPerturbation) or veil.clip:
+        pytest.skip("it has no bounds, or clips")
+    beyond = TABLE + np.array([0.0, 9.0, 0.0, 0.0, 0.0])
+    low, high = veil.key_bounds()
+    inside = np.clip(beyond, low, high)
+    with pytest.warns(ig.PrivacyWarning, match=r"outside the bounds: column 1 \(257\); they were"):
+        moved = veil.transform_rows(beyond, 0)
+    np.testing.assert_array_equal(moved, veil.transform_rows(inside, 0))
+    with pytest.raises(ValueError, match=r"column 1 \(257\); widen them or pass clip=True"):
+        fitted(name, bounds=(low, high)).transform_rows(beyond, 0)
+
+
+@every
 def test_pickling_and_copying_warn(name):
     veil = fitted(name)
     for carry in (pickle.dumps, copy.deepcopy, copy.copy):

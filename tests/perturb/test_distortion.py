@@ -107,7 +107,7 @@ def test_whoever_has_the_key_undoes_it(name, size, layers, weights):
         name, n_hidden=size, n_components=size, layers=layers, weights=weights, sigma_w=0.3,
         bounds=(-7, 23), sigma_b=1.0, random_state=1,
     )  # fmt: skip
-    back = veil.undo(veil.fit_transform(table))
+    back = veil.inverse_transform(veil.fit_transform(table))
     assert np.median(np.abs(back - table)) < 1e-6
 
 
@@ -116,7 +116,7 @@ def test_fewer_released_columns_than_units_lose_nothing(n_components):
     """Layer by layer the last map has no inverse; the whole network has one."""
     table = np.random.default_rng(6).random((200, 8)) * 30 - 7
     veil = ig.Distortion(n_hidden=24, n_components=n_components, bounds=(-7, 23), random_state=1)
-    back = veil.undo(veil.fit_transform(table))
+    back = veil.inverse_transform(veil.fit_transform(table))
     assert (np.abs(back - table).max(axis=1) < 1e-8).mean() > 0.98
 
 
@@ -124,7 +124,7 @@ def test_as_many_released_columns_as_the_table_has_leave_several_records_where_u
     table = np.random.default_rng(6).random((200, 8))
     veil = ig.Distortion(n_hidden=24, n_components=8, bounds="scaled", random_state=1)
     released = veil.fit_transform(table)
-    back = veil.undo(released)
+    back = veil.inverse_transform(released)
     explained = np.abs(veil.transform(back) - released).max(axis=1) < 1e-8
     other = np.abs(back - table).max(axis=1) > 1e-3
     assert 0.05 < (explained & other).mean() < 0.3
@@ -134,14 +134,14 @@ def test_as_many_released_columns_as_the_table_has_leave_several_records_where_u
 @pytest.mark.parametrize("name", ["square", "relu", np.sin])
 def test_functions_that_fold_come_back_with_units_to_spare(name):
     veil = ig.Distortion(name, n_hidden=21, n_components=21, bounds="scaled", random_state=1)
-    back = veil.undo(veil.fit_transform(TABLE))
+    back = veil.inverse_transform(veil.fit_transform(TABLE))
     assert (np.abs(back - TABLE).max(axis=1) < 1e-8).mean() > 0.98
 
 
 @pytest.mark.parametrize("name", ["square", "relu"])
 def test_functions_that_fold_lose_values_with_as_many_units_as_columns(name):
     veil = ig.Distortion(name, bounds="scaled", random_state=1)
-    back = veil.undo(veil.fit_transform(TABLE))
+    back = veil.inverse_transform(veil.fit_transform(TABLE))
     assert np.median(np.abs(back - TABLE)) > 0.01
 
 
@@ -151,7 +151,7 @@ def test_a_sample_or_a_start_tells_which_of_several_records_it_was():
     released = veil.fit_transform(table)
 
     def lost(**known):
-        return np.median(np.abs(veil.undo(released, **known) - table))
+        return np.median(np.abs(veil.inverse_transform(released, **known) - table))
 
     assert lost() > 0.05
     assert lost(sample=table[:100]) < 1e-8
@@ -161,18 +161,18 @@ def test_a_sample_or_a_start_tells_which_of_several_records_it_was():
 def test_a_step_function_has_no_way_back():
     veil = ig.Distortion("sign", bounds="scaled").fit(TABLE)
     with pytest.raises(ValueError, match="no way back is known"):
-        veil.undo(veil.transform(TABLE))
+        veil.inverse_transform(veil.transform(TABLE))
 
 
 def test_single_precision_comes_back_to_its_own_digits():
     table = TABLE.astype(np.float32)
     veil = ig.Distortion(n_hidden=24, n_components=12, bounds="scaled", random_state=1)
-    assert np.abs(veil.undo(veil.fit_transform(table)) - table).max() < 1e-4
+    assert np.abs(veil.inverse_transform(veil.fit_transform(table)) - table).max() < 1e-4
 
 
 def test_fewer_components_than_columns_lose_values():
     veil = ig.Distortion("tanh", n_components=4, bounds="scaled", random_state=0)
-    back = veil.undo(veil.fit_transform(TABLE))
+    back = veil.inverse_transform(veil.fit_transform(TABLE))
     assert np.median(np.abs(back - TABLE)) > 0.05
 
 

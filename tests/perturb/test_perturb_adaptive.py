@@ -83,8 +83,10 @@ def test_the_noise_has_the_size_of_its_row_and_column(table, veil):
 
 def test_the_key_gives_the_records_back(table, veil, tmp_path):
     released = veil.transform_rows(table, 0)
-    np.testing.assert_allclose(veil.undo(released), table, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(veil.undo(released[700:], 700), table[700:], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(veil.inverse_transform(released), table, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        veil.inverse_transform(released[700:], first_row=700), table[700:], rtol=1e-9, atol=1e-9
+    )
     veil.save_key(tmp_path / "a.key")
     back = load_key(tmp_path / "a.key")
     np.testing.assert_array_equal(back.transform_rows(table[5:90], 5), released[5:90])
@@ -96,7 +98,7 @@ def test_rows_it_was_not_fitted_on_are_refused(table, veil):
     with pytest.raises(ReleaseError, match="none for rows 804 to 804"):
         veil.transform_rows(table[:5], 800)
     with pytest.raises(ReleaseError, match="fitted on"):
-        veil.undo(table, 1)
+        veil.inverse_transform(table, first_row=1)
     fresh = AdaptiveNoise(2, random_state=0).fit(table[:100])
     fresh.transform(table[:100])
     with pytest.raises(ReleaseError, match="second call of transform"):

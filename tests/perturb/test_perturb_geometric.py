@@ -123,7 +123,9 @@ def test_bad_noise_is_named(noise):
 def test_undo_takes_the_noise_of_the_right_rows_out(noise):
     veil = geometric(noise)
     released = veil.fit_transform(TABLE)
-    np.testing.assert_allclose(veil.undo(released), TABLE, atol=1e-13)
-    np.testing.assert_allclose(veil.undo(released[100:], first_row=100), TABLE[100:], atol=1e-13)
+    np.testing.assert_allclose(veil.inverse_transform(released), TABLE, atol=1e-13)
+    np.testing.assert_allclose(
+        veil.inverse_transform(released[100:], first_row=100), TABLE[100:], atol=1e-13
+    )
     if noise:  # noise of other rows does not subtract out
-        assert (veil.undo(released[100:]) - TABLE[100:]).std() > noise
+        assert (veil.inverse_transform(released[100:]) - TABLE[100:]).std() > noise

@@ -335,7 +335,9 @@ def test_two_releases_of_one_table_give_nearly_all_away():
 def test_undo_with_a_sample_recovers_the_share_of_rows_of_the_matrix():
     records = np.random.default_rng(21).random((4000, 8))
     veil = multiparty(random_state=3)
-    found = double_logistic(veil.undo(veil.fit_transform(records), sample=records[:2000]))
+    found = double_logistic(
+        veil.inverse_transform(veil.fit_transform(records), sample=records[:2000])
+    )
     truth = double_logistic(records)
     left = np.square(found - truth).sum() / np.square(truth - truth.mean(axis=0)).sum()
     # Independent columns alike: w / n = 4 / 8 of the variance, a little more within bounds.
@@ -346,8 +348,8 @@ def test_undo_knows_nearly_all_of_columns_that_go_together():
     rng = np.random.default_rng(22)
     records = rng.random((1000, 2)) @ rng.random((2, 8)) / 2
     veil = multiparty(random_state=3)
-    found = veil.undo(veil.fit_transform(records), sample=records[:300])
+    found = veil.inverse_transform(veil.fit_transform(records), sample=records[:300])
     left = np.square(found - records).sum() / np.square(records - records.mean(axis=0)).sum()
     assert left < 0.02
-    blind = veil.undo(veil.transform(records))
+    blind = veil.inverse_transform(veil.transform(records))
     assert ((blind >= 0) & (blind <= 1)).all()

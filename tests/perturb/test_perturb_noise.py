@@ -228,23 +228,23 @@ def test_undo_draws_the_same_noise_again_and_takes_it_out(kind):
     noise = kind().fit(TABLE)
     released = noise.transform_rows(TABLE, 0)
     reach = np.abs(released).max(axis=0) + np.abs(TABLE).max(axis=0)
-    assert (np.abs(noise.undo(released) - TABLE) <= 1e-14 * reach).all()
-    later = noise.undo(released[1000:1010], first_row=1000)
+    assert (np.abs(noise.inverse_transform(released) - TABLE) <= 1e-14 * reach).all()
+    later = noise.inverse_transform(released[1000:1010], first_row=1000)
     assert (np.abs(later - TABLE[1000:1010]) <= 1e-14 * reach).all()
     # Noise of other rows adds to what is there.
-    assert (np.abs(noise.undo(released[1:]) - TABLE[1:]) > 1e-6 * reach).mean() > 0.9
+    assert (np.abs(noise.inverse_transform(released[1:]) - TABLE[1:]) > 1e-6 * reach).mean() > 0.9
 
 
 def test_undo_leaves_what_a_factor_of_zero_took(monkeypatch):
     noise = MultiplicativeNoise(1.0, random_state=3).fit(TABLE)
     monkeypatch.setattr(noise, "_factors", lambda *_: np.array([[0.0, 2.0, 0.5, 1.0, 1.0]]))
     released = noise.transform_rows(TABLE[:1], 0)
-    np.testing.assert_array_equal(noise.undo(released)[0, 1:], TABLE[0, 1:])
-    assert noise.undo(released)[0, 0] == 0
+    np.testing.assert_array_equal(noise.inverse_transform(released)[0, 1:], TABLE[0, 1:])
+    assert noise.inverse_transform(released)[0, 0] == 0
 
 
 def test_undo_of_no_factors_is_a_copy():
     noise = MultiplicativeNoise(0.0, random_state=3)
     with pytest.warns(PrivacyWarning, match="leaves as it is"):
         noise.fit(TABLE)
-    np.testing.assert_array_equal(noise.undo(TABLE), TABLE)
+    np.testing.assert_array_equal(noise.inverse_transform(TABLE), TABLE)

@@ -111,13 +111,13 @@ def share_recovered(table, guess):
 @pytest.mark.parametrize(("n_components", "weights"), [(12, "gaussian"), (15, "gaussian")])
 def test_undo_is_exact_with_as_many_columns_released(n_components, weights):
     veil = RandomProjection(n_components, weights=weights, bounds="scaled", random_state=0)
-    np.testing.assert_allclose(veil.undo(veil.fit_transform(TABLE)), TABLE, atol=1e-10)
+    np.testing.assert_allclose(veil.inverse_transform(veil.fit_transform(TABLE)), TABLE, atol=1e-10)
 
 
 def test_undo_of_independent_columns_recovers_the_share_of_columns_released():
     records = np.random.default_rng(8).random((4000, 12))
     veil = RandomProjection(6, weights="orthogonal", bounds="scaled", random_state=0)
-    found = veil.undo(veil.fit_transform(records), sample=records[:2000])
+    found = veil.inverse_transform(veil.fit_transform(records), sample=records[:2000])
     # Half of the variance is in sight; that values lie in [0, 1] adds a little.
     assert 0.48 < share_recovered(records, found) < 0.56
 
@@ -127,7 +127,7 @@ def test_undo_with_a_sample_uses_that_columns_go_together():
     records = rng.random((1000, 3)) @ rng.random((3, 12)) / 3 + 0.02 * rng.random((1000, 12))
     veil = RandomProjection(6, bounds=(0, 1.1), random_state=0)
     released = veil.fit_transform(records)
-    blind = share_recovered(records, veil.undo(released))
-    informed = share_recovered(records, veil.undo(released, sample=records[:300]))
+    blind = share_recovered(records, veil.inverse_transform(released))
+    informed = share_recovered(records, veil.inverse_transform(released, sample=records[:300]))
     assert informed > 0.98
     assert informed > blind + 0.2

@@ -289,5 +289,5 @@ def test_clones_and_the_public_name(table):
 def test_undo_gives_the_records_back_in_their_own_units():
     records = np.random.default_rng(2).normal(size=(200, 5)) * [1, 1e-3, 1e5, 7, 0] + 3
     rotation = Rotation(optimize=None, random_state=4)
-    found = rotation.undo(rotation.fit_transform(records))
+    found = rotation.inverse_transform(rotation.fit_transform(records))
     assert (np.abs(found - records) <= 1e-13 * (1 + np.ptp(records, axis=0))).all()

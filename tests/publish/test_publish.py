@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import isinglass as ig
 from isinglass.errors import KeyFileError, ReleaseError, TableError
 from isinglass.perturb.key import read_key
+from isinglass.publish import Caller
 from isinglass.register import Register
 from isinglass.table import read
 from isinglass.table.shuffle import keyed_order
@@ -42,6 +43,9 @@ def release(table, out, perturbation=None, **options):
     options = {"drop": ["tail"], "again": True} | options
     if "use_key" in options:
         perturbation = None
+    about = {n: options.pop(n) for n in ("home", "reads", "writes", "say") if n in options}
+    if about:
+        options["caller"] = Caller(**about)
     return ig.write_release(table, out, perturbation, **options)
 
 

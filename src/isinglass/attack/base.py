@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,17 @@ class Attack:
     `guess` gets what the attacker has and never the truth; `auditing.score` compares the two. The
     guess has a row for each released row and a column for each column of the table, in the
     table's own units, and is always finite. An attack that cannot begin raises `AttackError`.
+
+    Examples
+    --------
+    >>> class Zeros(ig.Attack):
+    ...     name = 'zeros'
+    ...     def guess(self, released, knowledge):
+    ...         return np.zeros_like(released)
+    ...
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.audit(X, X, attacks=[Zeros()]).findings.attacks[0].name
+    'zeros'
     """
 
     #: The class's name in snake case, without "Attack".
@@ -28,6 +40,16 @@ class Attack:
     #: The columns of the guess may stand in the wrong order or sign where statistics cannot tell
     #: them apart; the audit then names them at their best for the attacker.
     unordered: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        """The class, and the settings that differ from the usual ones."""
+        shown = [
+            f"{name}={value!r}"
+            for name, parameter in inspect.signature(type(self)).parameters.items()
+            if isinstance(value := getattr(self, name, None), str | int | float)
+            and value != parameter.default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table as this attacker believes it to be."""

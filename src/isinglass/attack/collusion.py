@@ -40,6 +40,16 @@ class CollusionAttack(Attack):
     ----------
     random_state : int, Generator or None
         Passed on to those attacks.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X @ [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # a release by a rotation
+    >>> shared = ig.attacks.KnownPairs(np.arange(20), X[:20])
+    >>> known = ig.attacks.Colluders((X[:20],), shared=shared)
+    >>> guess = ig.attacks.CollusionAttack(random_state=0).guess(Z, known)
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name: ClassVar[str] = "collusion"

@@ -104,6 +104,15 @@ class DecodingAttack(Attack):
     a row the guess is their mean, weighted by how common their values are; where none does it is
     the mean of the column. An `AttackError` says that columns have too many values, or that no
     map explains pairs left out.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).integers(1, 6, size=(200, 3)).astype(float)  # answers
+    >>> Z = X @ [[1.0], [6.0], [36.0]]  # a single column
+    >>> known = ig.attacks.KnownPairs(np.arange(40), X[:40]) | ig.attacks.PublicTable(X)
+    >>> guess = ig.attacks.DecodingAttack().guess(Z, known)
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name: ClassVar[str] = "decoding"

@@ -50,6 +50,14 @@ class DistanceAttack(Attack):
     S. M. Erfani, Y. W. Law, S. Karunasekera, C. A. Leckie, M. Palaniswami: Privacy-preserving
     collaborative anomaly detection for participatory sensing. PAKDD 2014. Their first design
     principle is that distances must not survive.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X @ [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # a release by a rotation
+    >>> known = ig.attacks.KnownRecords(X[:40])
+    >>> ig.attacks.DistanceAttack(random_state=0).guess(Z, known).shape
+    (200, 3)
     """
 
     name = "distance"

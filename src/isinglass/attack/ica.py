@@ -45,6 +45,14 @@ class ICAAttack(Attack):
         have them.
     random_state : int, Generator or None
         Chooses starts and, in a long release, the rows used.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X @ [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # a release by a rotation
+    >>> known = ig.attacks.ColumnStatistics.of(X)
+    >>> ig.attacks.ICAAttack(random_state=0).guess(Z, known).shape
+    (200, 3)
     """
 
     name = "ica"

@@ -45,6 +45,14 @@ class KeptColumnsAttack(Attack):
     With `regress`, a line or a kind of curve, what left by another method counts as kept: noise
     in one release has nothing to do with a rotation or a distortion of the same records, so that
     a release with noise is a table of targets, and others tell what there is in it but noise.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> kept = ig.attacks.KeptColumns(X.sum(axis=1, keepdims=True))
+    >>> known = kept | ig.attacks.KnownPairs(np.arange(50), X[:50])
+    >>> ig.attacks.KeptColumnsAttack(random_state=0).guess(X[:, ::-1] ** 2, known).shape
+    (200, 3)
     """
 
     name = "kept_columns"

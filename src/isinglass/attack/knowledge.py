@@ -24,13 +24,23 @@ class Fact:
     def __or__(self, other: Fact | Knowledge) -> Knowledge:
         return Knowledge(self) | other
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.describe()})"
+
     def describe(self) -> str:
         """A few words for a report; never a value."""
         raise NotImplementedError
 
 
 class Knowledge:
-    """All that one attacker knows: at most one fact of each kind."""
+    """All that one attacker knows: at most one fact of each kind.
+
+    Examples
+    --------
+    >>> pairs = ig.attacks.KnownPairs(np.arange(9), np.ones((9, 3)))
+    >>> pairs | ig.attacks.PopulationSample(np.ones((150, 3)))
+    Knowledge(9 known pairs, a sample of 150 records)
+    """
 
     __slots__ = ("_facts",)
 
@@ -94,9 +104,15 @@ def _beside(values: ArrayLike | None, records: Array) -> Array | None:
     return kept
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ColumnStatistics(Fact):
-    """Facts about each column of the table, as a data sheet or a publication gives them."""
+    """Facts about each column of the table, as a data sheet or a publication gives them.
+
+    Examples
+    --------
+    >>> ig.attacks.ColumnStatistics.of([[1.0, 5.0], [3.0, 6.0]]).mean
+    array([2. , 5.5])
+    """
 
     mean: Array = field(repr=False)
     deviation: Array = field(repr=False)  # ddof=1; 0 for a column that never varies
@@ -119,11 +135,16 @@ class ColumnStatistics(Fact):
         return "column statistics"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PopulationSample(Fact):
     """Records like those of the table, but whose rows in the release are not known.
 
     `kept` are their values in the columns that left as they were, as in `KeptColumns`.
+
+    Examples
+    --------
+    >>> ig.attacks.PopulationSample(np.ones((50, 3)))
+    PopulationSample(a sample of 50 records)
     """
 
     records: Array = field(repr=False)
@@ -137,9 +158,15 @@ class PopulationSample(Fact):
         return f"a sample of {len(self.records):,} records"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KnownPairs(Fact):
-    """Records of the table together with their row numbers in the release."""
+    """Records of the table together with their row numbers in the release.
+
+    Examples
+    --------
+    >>> ig.attacks.KnownPairs(rows=np.arange(9), records=np.ones((9, 3)))
+    KnownPairs(9 known pairs)
+    """
 
     rows: NDArray[np.intp] = field(repr=False)
     records: Array = field(repr=False)
@@ -157,12 +184,17 @@ class KnownPairs(Fact):
         return f"{len(self.rows):,} known pairs"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PublicTable(Fact):
     """A public table that contains the records of the release, and which is whose is unknown.
 
     `kept` are their values in the columns that left as they were, as in `KeptColumns`. One that is
     not `complete` holds some of the released records only.
+
+    Examples
+    --------
+    >>> ig.attacks.PublicTable(np.ones((200, 3)))
+    PublicTable(a public table of 200 records)
     """
 
     records: Array = field(repr=False)
@@ -178,9 +210,15 @@ class PublicTable(Fact):
         return f"{what} of {len(self.records):,} records"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KnownRecords(Fact):
-    """Records that are in the table for certain, without their row numbers."""
+    """Records that are in the table for certain, without their row numbers.
+
+    Examples
+    --------
+    >>> ig.attacks.KnownRecords(np.ones((9, 3)))
+    KnownRecords(9 known records without their rows)
+    """
 
     records: Array = field(repr=False)
 
@@ -191,9 +229,15 @@ class KnownRecords(Fact):
         return f"{len(self.records):,} known records without their rows"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OtherReleases(Fact):
-    """Further releases of the same records, row for row."""
+    """Further releases of the same records, row for row.
+
+    Examples
+    --------
+    >>> ig.attacks.OtherReleases((np.ones((9, 3)), np.zeros((9, 3))))
+    OtherReleases(2 other releases)
+    """
 
     tables: tuple[Array, ...] = field(repr=False)
 
@@ -205,7 +249,7 @@ class OtherReleases(Fact):
         return "1 other release" if n == 1 else f"{n} other releases"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeptColumns(Fact):
     """Columns that left as they were beside the release, as numbers, row for row.
 
@@ -214,6 +258,11 @@ class KeptColumns(Fact):
     column what its numbers stand for, where that is known: the texts of its codes, or the unit
     ("D", "s", "ms", "us" or "ns") in which it counts time since 1970. `parts` of the values are
     read beside them; None where nobody has looked for any.
+
+    Examples
+    --------
+    >>> ig.attacks.KeptColumns(np.ones((9, 1)))
+    KeptColumns(1 kept column)
     """
 
     values: Array = field(repr=False)
@@ -253,11 +302,16 @@ class KeptColumns(Fact):
         return "1 kept column" if n == 1 else f"{n} kept columns"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RowOrder(Fact):
     """Where each released row stands in the file, which has the table's own order.
 
     Rows of a log stand in the order of time, so that neighbors are alike.
+
+    Examples
+    --------
+    >>> ig.attacks.RowOrder(np.arange(200)).positions[:3]
+    array([0, 1, 2])
     """
 
     positions: NDArray[np.intp] = field(repr=False)
@@ -269,13 +323,18 @@ class RowOrder(Fact):
         return "the order of the rows"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PublicParameters(Fact):
     """The method and all that its owner said about it in public; never the key.
 
     `parameters` are the perturbation's constructor parameters as in a release's metadata. `low`
     and `high` are declared bounds, `matrix` is a study's public matrix T (w x n), where there are
     any.
+
+    Examples
+    --------
+    >>> ig.attacks.PublicParameters("rotation")
+    PublicParameters(the public parameters of rotation)
     """
 
     method: str
@@ -289,13 +348,18 @@ class PublicParameters(Fact):
         return f"the public parameters of {self.method}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Colluders(Fact):
     """Participants who tell the server what they hold: tables, and a shared key if there is one.
 
     `shared` are records that a colluder and the victim both have (a patient of two hospitals),
     with their rows in the victim's release. `key` is the fitted perturbation of a colluder where
     all participants share one.
+
+    Examples
+    --------
+    >>> ig.attacks.Colluders((np.ones((20, 3)),))
+    Colluders(1 colluding participant)
     """
 
     tables: tuple[Array, ...] = field(repr=False)
@@ -313,12 +377,18 @@ class Colluders(Fact):
         return text + (" and the shared key" if self.key is not None else "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StolenKey(Fact):
     """The owner's key: the fitted perturbation itself.
 
     `first_row` is the number, in the whole release, of the first row under attack, and `rows`
     the numbers of all of them where they are not consecutive; noise is drawn by row number.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.attacks.StolenKey(ig.Rotation(optimize=None, bounds="scaled").fit(X))
+    StolenKey(the key)
     """
 
     perturbation: Any = field(repr=False)

@@ -83,6 +83,15 @@ class KnownInputAttack(Attack):
         its records would look like in the release, as far as the pairs tell.
     random_state : int, Generator or None
         Chooses the pairs a kernel is fitted on where there are very many, and those left out.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X @ [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # a release by a rotation
+    >>> known = ig.attacks.KnownPairs(np.arange(4), X[:4])  # d + 1 of them
+    >>> guess = ig.attacks.KnownInputAttack().guess(Z, known)
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name = "known_input"

@@ -51,6 +51,15 @@ class LinkageAttack(Attack):
     ----------
     C. C. Aggarwal: On randomization, public information and the curse of dimensionality.
     ICDE 2007.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> pairs = ig.attacks.KnownPairs(np.arange(9), X[:9])
+    >>> known = pairs | ig.attacks.PublicTable(X)
+    >>> guess = ig.attacks.LinkageAttack(random_state=0).guess(X + 1e-3, known)
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name = "linkage"

@@ -70,6 +70,18 @@ class MAPAttack(Attack):
     ----------
     S. M. Erfani, Y. W. Law, S. Karunasekera, C. A. Leckie, M. Palaniswami: Privacy-preserving
     collaborative anomaly detection for participatory sensing. PAKDD 2014.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> matrix = ig.public_matrix(3, 2, seed='c0ffee' * 6)
+    >>> veil = ig.MultipartyPerturbation(matrix, alpha=0.1, bounds="scaled").fit(X)
+    >>> said = ig.attacks.PublicParameters(
+    ...     'multiparty', veil.public_parameters(), np.zeros(3), np.ones(3), matrix.matrix
+    ... )
+    >>> known = said | ig.attacks.PopulationSample(np.random.default_rng(1).random((500, 3)))
+    >>> ig.attacks.MAPAttack(random_state=0).guess(veil.transform(X), known).shape
+    (200, 3)
     """
 
     name: ClassVar[str] = "map"

@@ -34,6 +34,14 @@ class NaiveAttack(Attack):
     With `one_quantity`, the release's main direction is taken for a quantity that all columns
     measure (test scores, sizes of an animal), whatever columns the release has: every column rises
     with it. Which end is up is told by skewness; -1 takes the other one.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> known = ig.attacks.ColumnStatistics.of(X)
+    >>> guess = ig.attacks.NaiveAttack().guess(2 * X + 1, known)  # in other units
+    >>> bool(np.abs(guess - X).max() < 0.01)
+    True
     """
 
     name = "naive"

@@ -61,6 +61,15 @@ class RowOrderAttack(Attack):
         do. Their cells are read together.
     random_state : int, Generator or None
         For the learners that known pairs are given to.
+
+    Examples
+    --------
+    >>> X = np.sin(np.arange(200) / 20)[:, np.newaxis]
+    >>> Z = X + 0.3 * np.random.default_rng(0).normal(size=(200, 1))
+    >>> known = ig.attacks.RowOrder(np.arange(200)) | ig.attacks.ColumnStatistics.of(X)
+    >>> guess = ig.attacks.RowOrderAttack(random_state=0).guess(Z, known)
+    >>> bool(np.square(guess - X).mean() < np.square(Z - X).mean() / 2)
+    True
     """
 
     name = "row_order"

@@ -39,6 +39,14 @@ class SampleAttack(Attack):
     the release is turned on, like a key in a lock, as long as records of the sample come nearer
     to their nearest released rows: where the sample holds records of the table, they often meet.
     A few hundred records of the sample, chosen by `random_state`, take part in that.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X @ [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # a release by a rotation
+    >>> known = ig.attacks.PopulationSample(np.random.default_rng(1).random((500, 3)))
+    >>> ig.attacks.SampleAttack(random_state=0).guess(Z, known).shape
+    (200, 3)
     """
 
     name = "sample"

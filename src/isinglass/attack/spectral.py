@@ -65,6 +65,15 @@ class SpectralAttack(Attack):
     data perturbation techniques. ICDM 2003.
     Z. Huang, W. Du, B. Chen: Deriving private information from randomized data. SIGMOD 2005.
     M. Gavish, D. L. Donoho: Optimal shrinkage of singular values. IEEE Trans. Inf. Theory, 2017.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.AdditiveNoise(scale=0.5, random_state=0).fit(X)
+    >>> said = ig.attacks.PublicParameters('additive_noise', veil.public_parameters())
+    >>> known = said | ig.attacks.ColumnStatistics.of(X)
+    >>> ig.attacks.SpectralAttack(random_state=0).guess(veil.transform(X), known).shape
+    (200, 3)
     """
 
     name: ClassVar[str] = "spectral"

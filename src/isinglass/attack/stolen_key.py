@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -40,11 +39,11 @@ class StolenKeyAttack(Attack):
 
     A rotation, a shift and noise that is drawn by row number come out to the last digits. Of any
     other method the key makes as many known pairs as wanted: records are drawn, perturbed with
-    the key, and every way back is tried on them: the key's own `undo`, regression, and `undo`
-    started from the regression's guess. Column by column the best mixture of two is taken, and
-    the mean where none is better. So tanh comes back exactly as long as no dimension is lost,
-    square and relu with enough hidden units, and where values are lost the guess is the best
-    estimate of them.
+    the key, and every way back is tried on them: the key's own `inverse_transform`, regression,
+    and the former started from the regression's guess. Column by column the best mixture of two
+    is taken, and the mean where none is better. So tanh comes back exactly as long as no
+    dimension is lost, square and relu with enough hidden units, and where values are lost the
+    guess is the best estimate of them.
 
     Parameters
     ----------
@@ -52,6 +51,14 @@ class StolenKeyAttack(Attack):
         Records drawn to try ways back on and to learn from.
     random_state : int, Generator or None
         Draws them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled").fit(X)
+    >>> guess = ig.attacks.StolenKeyAttack().guess(veil.transform(X), ig.attacks.StolenKey(veil))
+    >>> bool(np.allclose(guess, X))
+    True
     """
 
     name = "stolen_key"
@@ -68,7 +75,7 @@ class StolenKeyAttack(Attack):
         Z, known = rows_of(released), Knowledge.of(knowledge)
         stolen = known.need(StolenKey)
         veil, sample = stolen.perturbation, known.find(PopulationSample)
-        if getattr(veil, "draws_noise", False) and hasattr(veil, "undo"):
+        if getattr(veil, "draws_noise", False) and hasattr(veil, "inverse_transform"):
             found = _undone(Z, stolen, None if sample is None else sample.records)
             if found is not None:
                 return _finite(found)
@@ -104,9 +111,9 @@ class _Ways:
         if inverse is not None:
             if self._is_exact(inverse):
                 return self._explained_or_learned(rehearsal=False, start=False)
-            takes = inspect.signature(self.stolen.perturbation.undo).parameters
-            for start in (False, True) if "start" in takes else (False,):
-                ways += [(self._undo, start), (self._explained_or_learned, start)]
+            searches = getattr(self.stolen.perturbation, "searches_inverse", False)
+            for start in (False, True) if searches else (False,):
+                ways += [(self._inverse_or_learned, start), (self._explained_or_learned, start)]
         tried = [way(True, start) for way, start in ways]
         first, second, share = _mixtures(tried, self.trial.unseen)
         guess = np.empty((len(self.Z), len(share)))
@@ -157,13 +164,13 @@ class _Ways:
             self._made[name, rehearsal] = None if found is None else _finite(found)
         return self._made[name, rehearsal]
 
-    def _undo(self, rehearsal: bool, start: bool) -> Array:
+    def _inverse_or_learned(self, rehearsal: bool, start: bool) -> Array:
         found = self._inverse(rehearsal, start)
         return self._learned(rehearsal) if found is None else found
 
     def _explained_or_learned(self, rehearsal: bool, start: bool) -> Array:
         """The inverse where it explains the release, and regression in the other rows."""
-        found, rows = self._undo(rehearsal, start), self._rows(rehearsal)
+        found, rows = self._inverse_or_learned(rehearsal, start), self._rows(rehearsal)
         bounds = key_bounds(self.known, self.stolen.perturbation)
         inside = found if bounds is None else np.clip(found, *bounds)
         off = np.square(self.trial.release(inside) - rows).sum(axis=1)
@@ -206,23 +213,22 @@ def _undone(
     Z: Array, stolen: StolenKey, sample: Array | None, start: Array | None = None
 ) -> Array | None:
     """The perturbation's own inverse; None where it has none."""
-    undo = getattr(stolen.perturbation, "undo", None)
-    if undo is None:
+    veil = stolen.perturbation
+    invert = getattr(veil, "inverse_transform", None)
+    if invert is None:
         return None
-    takes = inspect.signature(undo).parameters
-    given = {"sample": sample, "start": start}
-    options = {k: v for k, v in given.items() if k in takes and v is not None}
+    options = {"sample": sample, "start": start}
     try:
-        if "first_row" not in takes:
-            return np.asarray(undo(Z, **options), dtype=np.float64)
-        if stolen.rows is None:
-            return np.asarray(undo(Z, first_row=stolen.first_row, **options), dtype=np.float64)
-        return _by_runs(Z, np.asarray(stolen.rows, dtype=np.intp), undo, options)
+        draws_noise = getattr(veil, "draws_noise", False)
+        if stolen.rows is None or not draws_noise:
+            first = stolen.first_row if draws_noise else 0
+            return np.asarray(invert(Z, first_row=first, **options), dtype=np.float64)
+        return _by_runs(Z, np.asarray(stolen.rows, dtype=np.intp), invert, options)
     except ValueError:  # values are lost for good, so that there is no way back
         return None
 
 
-def _by_runs(Z: Array, rows: Rows, undo: Any, options: dict[str, Any]) -> Array:
+def _by_runs(Z: Array, rows: Rows, invert: Any, options: dict[str, Any]) -> Array:
     """Undo rows of any numbers, run by run of consecutive ones."""
     if rows.shape != (len(Z),):
         raise AttackError(f"the key's rows must be {len(Z)} numbers, one for each released row")
@@ -230,7 +236,7 @@ def _by_runs(Z: Array, rows: Rows, undo: Any, options: dict[str, Any]) -> Array:
     starts = np.flatnonzero(np.diff(rows[order], prepend=rows[order[0]] - 2) != 1)
     out: Array | None = None
     for run in np.split(order, starts[1:]):
-        part = np.asarray(undo(Z[run], first_row=int(rows[run[0]]), **options), dtype=np.float64)
+        part = np.asarray(invert(Z[run], first_row=int(rows[run[0]]), **options), dtype=np.float64)
         if out is None:
             out = np.empty((len(Z), part.shape[1]))
         out[run] = part

@@ -81,6 +81,15 @@ class UnitPursuitAttack(Attack):
         Random starts of each search.
     random_state : int, Generator or None
         Draws them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Distortion("relu", bounds="scaled", random_state=0).fit(X)
+    >>> known = ig.attacks.KnownPairs(np.arange(50), X[:50])
+    >>> attack = ig.attacks.UnitPursuitAttack(n_starts=10, random_state=0)
+    >>> attack.guess(veil.transform(X), known).shape
+    (200, 3)
     """
 
     name: ClassVar[str] = "unit_pursuit"

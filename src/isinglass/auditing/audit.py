@@ -74,7 +74,7 @@ REDRAWN = 3
 _LARGE = 20_000
 
 
-def audit(
+def audit_arrays(
     table: ArrayLike,
     released: ArrayLike,
     *,
@@ -105,74 +105,31 @@ def audit(
     random_state: int | None = None,
     progress: Progress = quiet,
 ) -> Report:
-    """Attack a release and look for the outliers in it: what would leak, what would be found.
-
-    Guarantee: none, for or against. The report says what the attacks listed got back, each with
-    a blind baseline, a control and an interval; whoever knows more, or thinks of something else,
-    may get more.
+    """`audit` of arrays, with what only an audit of files knows.
 
     Parameters
     ----------
     table, released : arrays, one record a row
-        The original numbers and what left, in the same order; whoever made it, and however.
-    perturbation : Perturbation, optional
-        What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
-        record in five held out for the control. A fitted one also shows what its key is worth.
     made_by : Perturbation, optional
         Where the perturbation itself is not at hand, one that makes releases alike, without a
         key: one more release is then made of four fifths of the table, to see whether records in
         it can be told from those that were held out.
-    detector : Detector, optional
-        By default `DistanceOutliers` with 500 outliers, or a tenth of a small table.
-    attacks : "auto", or names or attacks
-        "auto" sends all that apply.
-    knowledge : "auto", or facts
-        "auto": all public parameters; d + 1, 2 d, 10 d (at least 60) and 1 % of the records as
-        known pairs; a sample of 10 %; the whole table as public table. Facts given here go to
-        every attack, and row numbers in them count the release's rows.
-    n_trials : int
-        Releases in all: the one given, and `n_trials` - 1 under keys drawn anew. By default 4
-        with a perturbation, else 1.
-    n_outliers : int
-        Of the default detector.
-    most_pairs : int, optional
-        No attacker is assumed to know more pairs than this; 0 means that nobody recognises any
-        record. The report says so.
-    labels : array, optional
-        True or 1 for records known to be anomalies.
-    column_names : names for the report.
-    weights : one number > 0 a column, optional
-        How much each column matters to its owner; a larger one asks for more privacy.
-    parameters : PublicParameters, optional
-        What is public about a release whose perturbation is not at hand.
-    kept : array or KeptColumns, optional
-        Columns that left as they were; every attack gets them.
     table_kept : array, optional
         The same columns of the table, where the release's rows do not correspond to its own.
-    other_releases : arrays
-        Further releases of the same rows, for the attacks that combine them.
-    other_parameters : PublicParameters or None for each of them, optional
-    rows_correspond : bool, optional
-        Whether row i of the release is record i. Not said: guesses are scored both ways.
-    order_known : bool
-        False for a release in a secret order: attacks that need row numbers are then missing.
+    other_parameters : PublicParameters or None for each of the other releases, optional
     order_shows : bool
         False where the file's rows were shuffled and are given here in the table's order: no
         attacker sees which rows were neighbors.
     id_released : bool
         True where the release carries a column that identifies every record: whoever knows it
         from elsewhere needs no attack.
-    persons : array, optional
-        Whose record each row of the table is, where people have several. All records of a person
-        are then held out together, for membership and for the control.
     perhaps_persons : PersonColumn, optional
-        A column that may say so. Records are held out both ways, and the worse membership counts.
-    policy : Policy, optional
-        Demands the report then answers line by line.
-    random_state : int, optional
-        Of the audit's own draws; None draws one, and the report says which.
-    progress : callable, optional
-        Called as `progress(stage, done, in all)`.
+        A column that may say whose record each row is. Records are held out both ways, and the
+        worse membership counts.
+    settings : mapping, optional
+        What the report says of the files and of the command.
+    others
+        See `audit`.
     """
     start = time.perf_counter()
     arguments = named(locals())

@@ -19,6 +19,7 @@ from isinglass.perturb.adaptive import AdaptiveNoise
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.scaled import ScaledPerturbation
+from isinglass.table.frame import refuse_columns
 
 Array = NDArray[Any]
 
@@ -97,6 +98,7 @@ def subject_of(
 
 def numbers(values: ArrayLike, what: str) -> Array:
     """A table as floats, finite, with at least two records."""
+    refuse_columns(values, what, AuditError)
     try:
         found = np.asarray(values)
         if found.dtype.kind != "f":

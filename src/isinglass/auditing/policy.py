@@ -78,6 +78,13 @@ class Policy:
     maximum_singling_out, maximum_inference, maximum_membership : float, optional
         The share of records singled out, what is gained of the column that came off worst, and
         the area under the curve of telling members from others.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> policy = ig.Policy(minimum_detection=0.8, maximum_gain=0.2)
+    >>> ig.audit(X, X, attacks=["naive"], policy=policy, random_state=0).passed
+    False
     """
 
     minimum_detection: float | None = None

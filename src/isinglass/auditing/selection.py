@@ -235,7 +235,8 @@ def _not_made_for(name: str, scene: Scene) -> str | None:
         return "a number for each row leaves the table's columns, and here their number differs"
     if name == "stolen_key" and scene.key is None:
         return "the key was not given to the audit"
-    shared = hasattr(scene.key, "undo") and not scene.key.draws_noise  # a pad is nobody else's
+    # A pad is nobody else's.
+    shared = hasattr(scene.key, "inverse_transform") and not scene.key.draws_noise
     if name == "collusion" and not has_matrix(scene) and not shared:
         return "participants share neither a public matrix nor a key that the audit was given"
     return None

@@ -64,7 +64,7 @@ def detect(
         help="Such as 4GB or 512MiB; default: four fifths of what is free. A file that needs "
         "more is read several times.",
     ),
-    jobs: int | None = typer.Option(None, "--jobs", help="Threads; default: all cores."),
+    jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: as many as cores."),
     encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
     delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),

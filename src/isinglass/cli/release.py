@@ -102,7 +102,7 @@ def release(
     from isinglass.cli.methods import name_of, perturbation_for
     from isinglass.cli.passphrase import passphrase
     from isinglass.errors import PrivacyWarning, ReleaseError
-    from isinglass.publish import write_release
+    from isinglass.publish import Caller, write_release
     from isinglass.table.scale import read_bounds
 
     if use_key is not None and (key or settings or public_matrix or method):
@@ -153,11 +153,13 @@ def release(
             force=force,
             encoding=encoding,
             delimiter=delimiter,
-            reads=[bounds, public_matrix, passphrase_file, *also, policy_file(policy)],
-            writes={} if report is None else {"the report": report},
-            progress=bar,
-            say=show.say,
             gate=audit if gate.wanted else None,
+            progress=bar,
+            caller=Caller(
+                reads=[bounds, public_matrix, passphrase_file, *also, policy_file(policy)],
+                writes={} if report is None else {"the report": report},
+                say=show.say,
+            ),
         )
     if method is None:  # the key brought it
         method = name_of(written.method, written.parameters)

@@ -16,6 +16,14 @@ class Answer:
     price is `epsilon`. All others follow from the queries asked so far and from settings:
     `spent` is what was paid just now (0 for a stored answer), `left` what may still be spent
     at this place, and `queries_left` how many more queries at this price that allows here.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger="ledger.db", bounds="scaled")
+    >>> answer = curator.ask([0.5, 0.5, 0.5], epsilon="0.25")
+    >>> answer.spent, answer.left, answer.queries_left
+    (0.25, 0.75, 3)
     """
 
     anomalous: bool

@@ -28,6 +28,7 @@ from isinglass.curate.records import Array
 from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
 from isinglass.errors import BudgetError, CuratorError
+from isinglass.threads import as_scikit_learn
 
 __all__ = ["Answer", "Curator", "Price"]
 
@@ -99,12 +100,20 @@ class Curator:
         Let answers wait for a deadline that depends on their number alone. False: the guarantee
         says "timing not covered".
     n_jobs : int or None
-        Threads for counting; None means all cores.
+        Threads for counting; -1 means all cores, None means one, as in scikit-learn.
 
     References
     ----------
     H. Asif, P. A. Papakonstantinou, J. Vaidya: How to accurately and privately identify
     anomalies. CCS 2019.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger="ledger.db", bounds="scaled")
+    >>> answers = curator.ask([[0.5, 0.5, 0.5], [9.0, 9.0, 9.0]], epsilon="0.25")
+    >>> [answer.left for answer in answers]
+    [0.75, 0.75]
     """
 
     #: whether this was the ledger's first use, which wrote its contract
@@ -133,7 +142,7 @@ class Curator:
         also_released: bool | None = None,
         new_version: str | None = None,
         pad: bool | Deadline = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ) -> None:
         if ledger is None:
             raise CuratorError(
@@ -146,7 +155,7 @@ class Curator:
         places, self.space = table_in_space(
             table, columns, space, bounds=bounds, metric=metric, p=p, weights=weights
         )
-        self._neighbours = Neighbours(places, self.space.metric, n_jobs=n_jobs)
+        self._neighbours = Neighbours(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
         self._deadline = pad if isinstance(pad, Deadline) else Deadline() if pad else None
         self._random: Callable[[int], bytes] = secrets.token_bytes
         self._mechanisms: dict[str, Mechanism] = {}

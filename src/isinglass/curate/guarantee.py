@@ -18,6 +18,14 @@ class Guarantee:
     where no ledger keeps count. `k_min`, `beta_max` and `r_min`, or a `rule`, are the ledger's
     terms of sensitive privacy: where it has any, all answers together promise something to the
     records that the weakest question covers, whatever this answer promises.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger="ledger.db", bounds="scaled")
+    >>> guarantee = curator.ask([0.5, 0.5, 0.5], epsilon="0.25").guarantee
+    >>> guarantee.mode, guarantee.privacy, guarantee.unit
+    ('sparse', 'differential', 'record')
     """
 
     mode: str

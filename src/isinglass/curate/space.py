@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from isinglass.documents import read_json
 from isinglass.errors import CuratorError, PrivacyWarning, TableError
 from isinglass.table.scale import bounds_for, declared_scaling
 from isinglass.threads import one_thread
+from isinglass.warn import warn
 
 Array = NDArray[np.float64]
 # Spans and entries of a projection stay where quotients and products neither vanish nor overflow.
@@ -47,6 +47,12 @@ class Space:
     `planned_on` holds salted digests of the records that it was fitted or planned on, by which a
     curator knows the private table and refuses it. None: declared by hand, or written before
     spaces said so.
+
+    Examples
+    --------
+    >>> space = ig.Space.declare(["height", "weight"], bounds=([0, 0], [250, 300]))
+    >>> space.columns
+    ('height', 'weight')
     """
 
     columns: tuple[str, ...]
@@ -253,7 +259,7 @@ class Space:
             facts = read_json(Path(path).read_bytes())
             made = cls.from_json(facts)
             if "planned_on" not in facts:
-                warnings.warn(
+                warn(
                     PrivacyWarning(
                         f"the space {path} does not say what it was planned on, as files of "
                         "earlier versions do not: that it was not the private table cannot be "

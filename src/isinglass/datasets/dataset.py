@@ -15,6 +15,12 @@ class Dataset:
 
     `is_outlier` marks the planted or known outliers, None where a set has no such notion.
     `labels` holds the class, cluster or other label of each row, None where there is none.
+
+    Examples
+    --------
+    >>> data = ig.datasets.flights(1000, n_features=6, n_outliers=5, random_state=0)
+    >>> data.X.shape, int(data.is_outlier.sum())
+    ((1000, 6), 5)
     """
 
     X: NDArray[Any]

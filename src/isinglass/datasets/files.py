@@ -34,7 +34,13 @@ _LABEL_MARKS_OUTLIERS = frozenset(
 
 
 def available() -> tuple[str, ...]:
-    """The names `load` takes, in alphabetical order."""
+    """The names `load` takes, in alphabetical order.
+
+    Examples
+    --------
+    >>> isinstance(ig.datasets.available(), tuple)
+    True
+    """
     return tuple(sorted(path.stem for path in _folder().glob("*.parquet")))
 
 
@@ -45,6 +51,10 @@ def load(name: str) -> Dataset:
     float32 where all of them are, else float64. `labels` holds the label column, if there is
     one. `is_outlier` is set only for the project's own outlier benchmarks, where label 1 means
     outlier; for other files it is None.
+
+    Examples
+    --------
+    >>> ig.datasets.load('mammography').X.shape  # doctest: +SKIP
     """
     names = available()
     if name not in names:  # also keeps a name from reaching outside the folder

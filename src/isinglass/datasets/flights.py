@@ -77,6 +77,12 @@ def flights(
     carrier : a number from 0 or a letter from "A"; its fleet differs a little from the others
         in cruise level, weight, engine wear and calibration, and always in the same way.
     dtype : float32 or float64, which holds the same values.
+
+    Examples
+    --------
+    >>> data = ig.datasets.flights(1000, n_features=6, random_state=0)
+    >>> data.X.shape, data.X.dtype
+    ((1000, 6), dtype('float32'))
     """
     batches = flight_batches(
         n_rows,
@@ -106,6 +112,12 @@ def flight_batches(
 
     Joined together, the batches are equal to `flights` of the same random state bit for bit,
     whatever `batch_rows` is.
+
+    Examples
+    --------
+    >>> batches = ig.datasets.flight_batches(1000, batch_rows=400, n_features=6, random_state=0)
+    >>> [len(batch.X) for batch in batches]
+    [400, 400, 200]
     """
     if n_rows < 1:
         raise ValueError(f"n_rows must be >= 1, got {n_rows}")

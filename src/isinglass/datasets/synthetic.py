@@ -30,6 +30,11 @@ def helical_coil(
     radius 1, height 2, evenly spaced rows with gaussian noise on every coordinate, and the
     outliers one radius outside the coil, on opposite sides, at a quarter and three quarters of
     its height.
+
+    Examples
+    --------
+    >>> ig.datasets.helical_coil(100, random_state=0).X.shape
+    (100, 3)
     """
     _at_least("n_rows", n_rows, 3)
     _at_least("turns", turns, 0)
@@ -47,7 +52,13 @@ def helical_coil(
 def uni_dis(
     n_rows: int = 10_000, *, n_features: int = 75, random_state: chance.RandomState = None
 ) -> Dataset:
-    """UniDis of Aggarwal (ICDE 2007): uniform in the unit cube, every column divided by its sd."""
+    """UniDis of Aggarwal (ICDE 2007): uniform in the unit cube, every column divided by its sd.
+
+    Examples
+    --------
+    >>> ig.datasets.uni_dis(100, random_state=0).X.shape
+    (100, 75)
+    """
     _check_shape(n_rows, n_features)
     cube = chance.generator(random_state).random((n_rows, n_features))
     return Dataset(_unit_variance(cube), None, _numbered(n_features))
@@ -62,6 +73,11 @@ def e_gau_dis(
     [0, 0.1], and every column is then divided by its sd. `labels` holds the cluster. The same as
     `v_gau_dis(0)`. Our choices: rows come in random order, and rows left over when `n_rows` does
     not divide by five go to the first cluster.
+
+    Examples
+    --------
+    >>> ig.datasets.e_gau_dis(100, random_state=0).X.shape
+    (100, 75)
     """
     return v_gau_dis(0.0, n_rows=n_rows, n_features=n_features, random_state=random_state)
 
@@ -77,6 +93,11 @@ def v_gau_dis(
 
     Sizes are rounded down and the remainder goes to the first cluster. `labels` holds the
     cluster, counted from 0.
+
+    Examples
+    --------
+    >>> ig.datasets.v_gau_dis(1.0, n_rows=100, random_state=0).X.shape
+    (100, 75)
     """
     _at_least("theta", theta, 0)
     _check_shape(n_rows, n_features)
@@ -99,6 +120,11 @@ def o_gau_dis(
 
     Outliers are uniform in the unit cube; their number is `f * n_rows`, rounded. `labels` holds
     the cluster, -1 for outliers.
+
+    Examples
+    --------
+    >>> ig.datasets.o_gau_dis(0.1, n_rows=100, random_state=0).X.shape
+    (100, 75)
     """
     if not 0 <= f <= 1:
         raise ValueError(f"f must lie in [0, 1], got {f}")
@@ -125,6 +151,11 @@ def banana(
     each of two half circles in a plane. Every column reads that plane from another angle and adds
     gaussian noise of its own, so that any two columns show the pair, more or less slanted.
     Columns are not scaled.
+
+    Examples
+    --------
+    >>> ig.datasets.banana(100, random_state=0).X.shape
+    (100, 8)
     """
     _at_least("n_rows", n_rows, 1)
     _at_least("n_features", n_features, 2)
@@ -156,6 +187,11 @@ def mixed_gaussian(
     $\pm\sqrt{d/\rho}\,e$ for one of `n_directions` standard basis vectors $e$, with noise
     $N(0, \sigma^2 I)$, and counts as an outlier. The number of outliers is therefore random.
     The paper uses `rho=0.01` and five directions; of sigma it only says that it is far below 1.
+
+    Examples
+    --------
+    >>> ig.datasets.mixed_gaussian(100, random_state=0).X.shape
+    (100, 200)
     """
     _at_least("n_rows", n_rows, 1)
     if not 0 < rho < 1:

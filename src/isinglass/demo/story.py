@@ -22,7 +22,7 @@ from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.public_matrix import public_matrix
-from isinglass.publish import write_release
+from isinglass.publish import Caller, write_release
 from isinglass.release import Release
 from isinglass.threads import one_thread
 
@@ -194,7 +194,7 @@ def _shared_key(folder: Path, bounds: Bounds) -> list[Array]:
         write_release(
             folder / name / "flights.parquet", out, veil, key=key if veil else None,
             use_key=None if veil else key, bounds=bounds, clip=True,
-            home=folder / name / "register",
+            caller=Caller(home=folder / name / "register"),
         )  # fmt: skip
         releases.append(Release.read(out).to_numpy())
     return releases
@@ -210,7 +210,7 @@ def _multiparty(folder: Path, bounds: Bounds) -> list[Array]:
         write_release(
             folder / name / "flights.parquet", out, MultipartyPerturbation(matrix, alpha=ALPHA),
             key=folder / name / _KEYS["multiparty"], bounds=bounds, clip=True, again=True,
-            home=folder / name / "register",
+            caller=Caller(home=folder / name / "register"),
         )  # fmt: skip
         releases.append(Release.read(out).to_numpy())
     return releases
@@ -244,7 +244,7 @@ def _strongest(X: Array) -> set[int]:
     from isinglass.detect.distance import DistanceOutliers
 
     doubles = X.astype(np.float64)  # a release is narrower, and its width would be compiled anew
-    return set(DistanceOutliers(TOP).fit(doubles).outliers_.tolist())
+    return set(DistanceOutliers(TOP, n_jobs=-1).fit(doubles).outliers_.tolist())
 
 
 def _scaled(X: Array, bounds: Bounds) -> Array:

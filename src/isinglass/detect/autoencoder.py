@@ -88,6 +88,9 @@ class Autoencoder(Detector):
         them, and the threshold counts them, at most one span outside: a wild record neither
         drives the training nor shows in the threshold. Its own score knows no such limit. A
         column with equal bounds is shifted and not stretched.
+    contamination : float, default=None
+        The share of the training records, up to 0.5, that lie above the threshold; None means
+        three deviations above their mean. Not with `partial_fit`, which keeps no record's error.
     device : None, "cpu", "cuda" or "cuda:N", default=None
         Where to calculate; None is the CPU. A graphics card pays for wide tables with large
         batches.
@@ -111,6 +114,16 @@ class Autoencoder(Detector):
     ----------
     S. M. Erfani, Y. W. Law, S. Karunasekera, C. A. Leckie, M. Palaniswami: Privacy-preserving
     collaborative anomaly detection for participatory sensing. PAKDD 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import isinglass as ig
+    >>> x = np.random.default_rng(0).random((400, 1))
+    >>> table = np.hstack([x, 1 - x])  # what one column says, the other says, too
+    >>> found = ig.Autoencoder(max_epochs=60, random_state=0).fit(table)
+    >>> found.predict([[0.3, 0.7], [0.9, 0.9]])
+    array([ 1, -1])
     """
 
     n_features_in_: int
@@ -136,6 +149,7 @@ class Autoencoder(Detector):
         tolerance: float = 1e-4,
         output: str = "linear",
         bounds: Any = None,
+        contamination: float | None = None,
         device: str | None = None,
         random_state: chance.RandomState = None,
         progress: bool | Progress | None = None,
@@ -150,13 +164,20 @@ class Autoencoder(Detector):
         self.tolerance = tolerance
         self.output = output
         self.bounds = bounds
+        self.contamination = contamination
         self.device = device
         self.random_state = random_state
         self.progress = progress
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from the table `X`; `y` is ignored."""
-        return self._fit_first(X, self.max_epochs)
+        self._fit_first(X, self.max_epochs)
+        share = self._contamination()
+        if share is not None:
+            # A score is an outlier's where it lies above: as many as the share allows do.
+            scores = np.sort(self.anomaly_score(X))
+            self.threshold_ = float(scores[len(scores) - 1 - int(share * len(scores))])
+        return self
 
     def partial_fit(self, X: Any, y: object = None, *, epochs: int | None = None) -> Self:
         """Learn from one more part of a table, in `epochs` passes or, without, `max_epochs`.
@@ -170,6 +191,11 @@ class Autoencoder(Detector):
         """
         epochs = self.max_epochs if epochs is None else epochs
         _check_whole("epochs", epochs, 0)
+        if self.contamination is not None:
+            raise ValueError(
+                "contamination needs the scores of all records, and partial_fit sees a part; "
+                "leave it out"
+            )
         if not hasattr(self, "_weights"):
             return self._fit_first(X, epochs)
         self._check_parameters()
@@ -279,6 +305,7 @@ class Autoencoder(Detector):
         if self.n_hidden is not None:
             _check_whole("n_hidden", self.n_hidden, 1)
         _check_whole("max_epochs", self.max_epochs, 0)
+        self._contamination()
         if self.batch_size is not None:
             _check_whole("batch_size", self.batch_size, 1)
         _check_whole("patience", self.patience, 1)

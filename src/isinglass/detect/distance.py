@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,10 +15,12 @@ from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.float32_proxy import RowSpace, ranges, refuse_unbounded, some_rows, space_of
 from isinglass.detect.neighbor_index import Searcher
 from isinglass.detect.out_of_core import Blocks, gather, row_bytes, strongest_in_blocks
-from isinglass.detect.top_n import Strongest, strongest
+from isinglass.detect.same_rows import SameRows
+from isinglass.detect.top_n import Strongest, at_least, strongest
 from isinglass.errors import TableError
 from isinglass.kernels import nearest
 from isinglass.progress import Progress, quiet
+from isinglass.threads import as_scikit_learn
 
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
@@ -29,12 +31,15 @@ _PART = 1 << 14  # rows scored at a time
 _MOST_CODES = 1 << 24  # whole numbers that float32 tells apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """Rows by falling score, equal scores by row number."""
 
-    rows: Rows = field(repr=False)
-    scores: Doubles = field(repr=False)
+    rows: Rows
+    scores: Doubles
+
+    def __repr__(self) -> str:
+        return f"Ranking({len(self.rows)} rows, strongest first)"
 
 
 class DistanceOutliers(Detector):
@@ -68,7 +73,9 @@ class DistanceOutliers(Detector):
         understood in files; arrays and frames hold numbers.
     memory_limit : bytes. A file whose rows would need more is read in blocks, as often as
         necessary. None: all rows are read at once.
-    n_jobs : threads; None means all cores.
+    contamination : None or a share of the rows, up to 0.5: that many rows are found, at least
+        one, in place of `n_outliers`.
+    n_jobs : threads; None means one, unless joblib says otherwise, and -1 all cores.
 
     Attributes
     ----------
@@ -78,6 +85,18 @@ class DistanceOutliers(Detector):
 
     A fitted detector refers to the table it was given, and does not copy it where it need not.
 
+    Examples
+    --------
+    >>> import isinglass as ig
+    >>> table = [[0.0], [0.1], [0.2], [0.3], [5.0], [0.4]]
+    >>> found = ig.DistanceOutliers(n_outliers=1, n_neighbors=2).fit(table)
+    >>> found.outliers_, found.outlier_scores_
+    (array([4]), array([4.65]))
+    >>> found.predict([[0.2], [9.0]])
+    array([ 1, -1])
+    >>> ig.DistanceOutliers(contamination=0.2).fit_predict(table)
+    array([ 1,  1,  1,  1, -1,  1])
+
     References
     ----------
     Bay, Schwabacher: Mining distance-based outliers in near linear time. KDD 2003.
@@ -86,6 +105,7 @@ class DistanceOutliers(Detector):
     outliers_: Rows
     outlier_scores_: Doubles
     _table: Searcher | None
+    _same_rows: SameRows
     _categories: dict[int, Array] | None  # None: the file's own codes, which are not kept
 
     def __init__(
@@ -97,6 +117,7 @@ class DistanceOutliers(Detector):
         weights: ArrayLike | None = None,
         discrete: Sequence[int | str] | None = None,
         memory_limit: int | None = None,
+        contamination: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_outliers = n_outliers
@@ -105,6 +126,7 @@ class DistanceOutliers(Detector):
         self.weights = weights
         self.discrete = discrete
         self.memory_limit = memory_limit
+        self.contamination = contamination
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> Self:
@@ -121,7 +143,9 @@ class DistanceOutliers(Detector):
         X = self._checked(X, reset=True)
         discrete = self._positions()
         if discrete:
-            refuse_unbounded(*ranges(X, self.n_jobs), "Input X")  # codes would hide it
+            refuse_unbounded(
+                *ranges(X, as_scikit_learn(self.n_jobs)), "Input X"
+            )  # codes would hide it
         self._categories = {c: np.unique(X[:, c]) for c in discrete}
         if any(len(known) >= _MOST_CODES for known in self._categories.values()):
             raise ValueError(f"discrete columns must have fewer than {_MOST_CODES:,} values")
@@ -150,12 +174,12 @@ class DistanceOutliers(Detector):
             assert limit is not None
             top, n_rows = strongest_in_blocks(
                 rows,
-                int(self.n_outliers),
+                self._wanted,
                 int(self.n_neighbors),
                 SCORES[self.score_by],
                 memory_limit=limit,
                 weights=weights,
-                n_jobs=self.n_jobs,
+                n_jobs=as_scikit_learn(self.n_jobs),
                 progress=progress,
             )
             self._table = None
@@ -178,15 +202,20 @@ class DistanceOutliers(Detector):
             self._space(X, discrete, weights, name),
             max(k, 1),
             SCORES[self.score_by],
-            n_jobs=self.n_jobs,
+            n_jobs=as_scikit_learn(self.n_jobs),
         )
         if k == 0:
             top = Strongest(1, np.zeros(1, dtype=np.int64), np.zeros(1))
         else:
-            top = strongest(table, int(self.n_outliers), progress=progress)
-        self._table = table
+            top = strongest(table, self._wanted(len(X)), progress=progress)
+        self._table, self._same_rows = table, SameRows(X)
         self._keep(top, len(X))
         return self
+
+    def _wanted(self, n_rows: int) -> int:
+        """How many outliers to find among so many rows."""
+        share = self._contamination()
+        return int(self.n_outliers) if share is None else max(1, int(share * n_rows))
 
     def _keep(self, top: Strongest, n_rows: int) -> None:
         self.outliers_, self.outlier_scores_ = top.rows, top.scores
@@ -198,53 +227,71 @@ class DistanceOutliers(Detector):
     def anomaly_score(self, X: Any = None) -> Doubles:
         """Scores of all rows of the fitted table, or of the rows of `X` beside that table.
 
-        Rows of `X` are taken as new: one that is in the table finds itself at distance 0. Leave
-        `X` out to score the table's own rows.
+        A row of `X` that equals one of the table is taken to be that row, and is not its own
+        neighbor; any other is new. Leave `X` out to score the table's own rows.
         """
         table = self._searchable()
         if X is None:
             return self.row_scores(np.arange(len(table.X)))
         X = self._encoded(self._checked(X, reset=False))
-        parts = [
-            table.anywhere(X[a : a + _PART], best=self._unknown(X[a : a + _PART]))
-            for a in range(0, len(X), _PART)
-        ]
-        return np.concatenate([np.empty(0), *(part.scores for part in parts)])
+        parts = [self._beside(X[a : a + _PART])[0] for a in range(0, len(X), _PART)]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _beside(self, X: Array, cutoff: float = -np.inf) -> tuple[Doubles, NDArray[np.bool_]]:
+        """Scores of rows beside the table; False where one was seen to be below the cutoff."""
+        table = self._searchable()
+        scores, done = np.zeros(len(X)), np.ones(len(X), dtype=bool)
+        same = self._same_rows.find(X)
+        new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
+        if len(new):
+            found = table.anywhere(X[new], cutoff, best=self._unknown(X[new]))
+            scores[new], done[new] = found.scores, found.done
+        if len(known) and len(table.X) > 1:
+            found = table.own(self._places()[same[known]], cutoff)
+            scores[known], done[known] = found.scores, found.done
+        return scores, done
+
+    def _places(self) -> Rows:
+        """Where each row of the table stands in its index."""
+        order = self._searchable().index.order
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        return places
 
     def row_scores(self, rows: ArrayLike) -> Doubles:
         """Scores of the fitted table's own rows, by their numbers."""
         table, rows = self._searchable(), np.asarray(rows, dtype=np.int64)
         if len(table.X) == 1:
             return np.zeros(len(rows))
-        place = np.empty(len(table.X), dtype=np.int64)  # of each row in the index
-        place[table.index.order] = np.arange(len(place))
+        place = self._places()
         score: Doubles = np.empty(len(place))
         for a in range(0, len(rows), _PART):
             found = table.own(place[rows[a : a + _PART]])
             score[found.rows] = found.scores
         return np.asarray(score[rows])
 
-    def score(self, X: Any, y: object = None) -> Ranking:
-        """Reference mode: the `n_outliers` rows of `X` furthest from the fitted table.
+    def rank(self, X: Any) -> Ranking:
+        """The rows of `X` with the highest `anomaly_score`, without scoring the others to the end.
 
-        Rows of `X` are taken as new, whatever they are; `y` is ignored.
+        As many as the detector looks for: `n_outliers`, or the share `contamination` of `X`.
         """
-        table = self._searchable()
         X = self._encoded(self._checked(X, reset=False))
-        top = Strongest(min(self.n_outliers, len(X)))
+        top = Strongest(min(self._wanted(len(X)), len(X)))
         a, size = 0, 1024  # few at first: they are searched without a cutoff
         while a < len(X):
             part = X[a : a + size]
-            found = table.anywhere(part, top.cutoff, best=self._unknown(part))
-            top.add(a + np.flatnonzero(found.done), found.scores[found.done])
+            scores, done = self._beside(part, top.cutoff)
+            top.add(a + np.flatnonzero(done), scores[done])
             a, size = a + size, min(2 * size, _PART)
         return Ranking(top.rows, top.scores)
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int64]:
-        """-1 for the strongest outliers of `X`, 1 for its other rows."""
+        """-1 for the strongest outliers of `X` and rows tied with the weakest, 1 for the rest."""
         self.fit(X)
         signs = np.ones(self.n_rows_, dtype=np.int64)
         signs[self.outliers_] = -1
+        if self._table is not None and not isinstance(X, str | Path):
+            signs[at_least(self._table, self.cutoff_)] = -1
         return signs
 
     def _unknown(self, X: Array) -> Doubles:
@@ -264,7 +311,7 @@ class DistanceOutliers(Detector):
     def _space(
         self, X: Array, discrete: Sequence[int], weights: Doubles | None, name: str
     ) -> RowSpace:
-        low, high = ranges(X, self.n_jobs)
+        low, high = ranges(X, as_scikit_learn(self.n_jobs))
         refuse_unbounded(low, high, name)
         return space_of(low, high, some_rows(X), weights=weights, discrete=discrete)
 
@@ -305,6 +352,7 @@ class DistanceOutliers(Detector):
                 raise ValueError(f"{name} must be a whole number >= 1, got {value}")
         if self.score_by not in SCORES:
             raise ValueError(f"score_by must be one of {', '.join(SCORES)}, got {self.score_by!r}")
+        self._contamination()
         limit: Any = self.memory_limit
         if limit is not None and not (isinstance(limit, int | np.integer) and limit >= 1):
             raise ValueError(f"memory_limit must be a number of bytes >= 1, got {limit}")

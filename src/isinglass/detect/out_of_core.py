@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,7 +86,7 @@ def survey(
 
 def strongest_in_blocks(
     rows: Blocks,
-    n: int,
+    wanted: Callable[[int], int],
     k: int,
     kind: int,
     *,
@@ -97,6 +97,8 @@ def strongest_in_blocks(
 ) -> tuple[Strongest, int]:
     """What `strongest` gives, in bounded memory, and the number of rows.
 
+    `wanted` says how many rows to find among so many as there turn out to be.
+
     A first pass bounds every row by its score within a leaf of its own block. Then the rows of
     the highest bounds are gathered, as many as fit, and carried past all blocks; each is dropped
     as soon as it is below the cutoff. This goes on until no bound reaches the cutoff.
@@ -105,7 +107,7 @@ def strongest_in_blocks(
     n_rows, space = survey(rows, max_rows, weights, n_jobs)
     if n_rows == 1:
         return Strongest(1, np.zeros(1, dtype=np.int64), np.zeros(1)), 1
-    k = min(k, n_rows - 1)
+    n, k = wanted(n_rows), min(k, n_rows - 1)
     bounds = np.empty(n_rows, dtype=np.float32)
     first = 0
     for block in rows.blocks(max_rows):

@@ -16,6 +16,7 @@ from isinglass.detect.base import Detector
 from isinglass.detect.metric import Metric, declare
 from isinglass.kernels.ball import UNCAPPED, BallIndex
 from isinglass.kernels.ball_count import Limits
+from isinglass.threads import as_scikit_learn
 
 Counts = NDArray[np.int64]
 
@@ -57,8 +58,12 @@ class RadiusOutliers(Detector):
     cap : int or None
         Stop counting a record's neighbours once there are so many, more than `beta`: counts are
         then the smaller of the true count and `cap`, outliers the same.
+    contamination : float or None, default=None
+        The share of the table, up to 0.5, that are outliers, in place of `beta`: `beta_` is then
+        the largest number of records, below `cap`, that makes no more of them outliers.
     n_jobs : int or None
-        Threads; None means all cores. Counts do not depend on it.
+        Threads; None means one, unless joblib says otherwise, and -1 all cores. Counts do not
+        depend on it.
 
     Attributes
     ----------
@@ -77,6 +82,15 @@ class RadiusOutliers(Detector):
     VLDB 1998.
     H. Asif, P. A. Papakonstantinou, J. Vaidya: How to accurately and privately identify
     anomalies. CCS 2019.
+
+    Examples
+    --------
+    >>> import isinglass as ig
+    >>> found = ig.RadiusOutliers(beta=1, r=0.5).fit([[0.0], [0.1], [0.2], [3.0]])
+    >>> found.counts_, found.outliers_
+    (array([3, 3, 3, 1]), array([3]))
+    >>> found.predict([[0.3], [9.0]])
+    array([ 1, -1])
     """
 
     counts_: Counts
@@ -93,6 +107,7 @@ class RadiusOutliers(Detector):
         p: float | None = None,
         weights: Sequence[float] | NDArray[np.float64] | None = None,
         cap: int | None = None,
+        contamination: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.beta = beta
@@ -102,6 +117,7 @@ class RadiusOutliers(Detector):
         self.p = p
         self.weights = weights
         self.cap = cap
+        self.contamination = contamination
         self.n_jobs = n_jobs
 
     @classmethod
@@ -112,15 +128,19 @@ class RadiusOutliers(Detector):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Index the table `X` and count the neighbours of all its rows; `y` is ignored."""
         table: NDArray[np.float64] = self._validated(X, reset=True, dtype=np.float64, order="C")
-        beta = self._checked_beta(len(table))
+        share = self._contamination()
+        beta = self._checked_beta(len(table)) if share is None else 0
         cap = _checked_cap(self.cap, beta)
         metric = declare(self.metric, self.p, self.weights, table.shape[1])
         limits = metric.limits(float(self.r))
-        self._index = BallIndex(table, metric.kernel, n_jobs=self.n_jobs)
+        self._index = BallIndex(table, metric.kernel, n_jobs=as_scikit_learn(self.n_jobs))
         self._limits, self._cap, self._metric = limits, cap, metric
+        self.counts_ = self._index.own_counts(limits, cap)
+        if share is not None:
+            # The first count, from the fewest up, whose records must not all be outliers.
+            beta = int(np.sort(self.counts_)[int(share * len(table))]) - 1
         self.beta_ = beta
         self.threshold_ = -(beta + 1.0)
-        self.counts_ = self._index.own_counts(limits, cap)
         rows = np.flatnonzero(self.counts_ <= beta)
         self.outliers_ = rows[np.argsort(self.counts_[rows], kind="stable")]
         return self
@@ -131,6 +151,7 @@ class RadiusOutliers(Detector):
     _cap: int
 
     def _checked_beta(self, n_records: int) -> int:
+        """The most records within `r` that an outlier may have, where the share is not given."""
         if (self.beta is None) == (self.fraction is None):
             raise ValueError(
                 "one of beta and fraction must be given, and not both, "

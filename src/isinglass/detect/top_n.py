@@ -88,6 +88,23 @@ def strongest(table: Searcher, n: int, *, progress: Progress = quiet) -> Stronge
     return top
 
 
+def at_least(table: Searcher, score: float) -> Rows:
+    """All rows of a table that score at least `score`, in ascending order."""
+    if score <= 0:
+        return np.arange(len(table.X)) + table.first_row
+    bound = table.bounds()
+    places = np.flatnonzero(bound >= _float32_below(score))
+    for n_leaves in _FOR_ALL if table.unprunable else ():
+        table.refine(places, bound, n_leaves)
+        places = places[bound[places] >= _float32_below(score)]
+    found = np.empty(0, dtype=np.int64)
+    for part in _rounds(len(places), QUERIES):
+        some = table.own(places[part], score)
+        strong = some.done & (some.scores >= score)
+        found = np.append(found, some.rows[strong])
+    return np.sort(found)
+
+
 def _rounds(n: int, size: int, *, alike: int = 0) -> Iterator[slice]:
     """Parts of range(n): the first `alike` of one size, then larger ones, as the cutoff settles."""
     a, size = 0, max(size, 1)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.errors import PrivacyWarning
 from isinglass.kernels import boxes, levels
 from isinglass.threads import one_thread, spread
+from isinglass.warn import warn
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]
@@ -71,11 +70,9 @@ def take(
     varies = (X != X[0]).any(axis=0)
     bare = int((varies & (scales == 0)).sum())
     if bare:
-        warnings.warn(
+        warn(
             f"{bare} of {len(scales)} columns vary and have no noise: they are left out of the "
             "level, and yet they tell records apart",
-            PrivacyWarning,
-            stacklevel=4,
         )
     live = varies & (scales > 0)
     if not live.all():
@@ -158,11 +155,9 @@ def uniform_levels(task: CountTask) -> Levels:
         spread(count, n, n_jobs=None, step=_BOX_ROWS)
     outside = (np.abs(Z - X) > half).any(axis=1)
     if outside.any():
-        warnings.warn(
+        warn(
             f"{int(outside.sum())} of {n} released rows lie farther from their records than "
             "uniform noise of this scale can take them; they count as fitting nobody, level N",
-            PrivacyWarning,
-            stacklevel=4,
         )
         found[outside] = n
     return found

@@ -65,6 +65,14 @@ def randomization_level(
     ----------
     C. C. Aggarwal: On randomization, public information and the curse of dimensionality.
     ICDE 2007. Definition 2.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Z = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
+    >>> levels = ig.metrics.randomization_level(X, Z, scale=[0.1, 0.1, 0.1])
+    >>> levels.shape
+    (200,)
     """
     task = take(original, released, scale, distribution)
     n = len(task.X)
@@ -82,6 +90,12 @@ def expected_randomization_level(
     noise Phi(-|x - x'| / 2) in units of the noise, which is exact in any number of columns; with
     uniform noise of width a the product of max(0, 1 - |x_j - x'_j| / a_j). Parameters are those
     of `randomization_level`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.metrics.expected_randomization_level(X, scale=[0.1, 0.1, 0.1]).shape
+    (200,)
     """
     task = take(original, original, scale, distribution)
     n = len(task.X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning, ReleaseError
+from isinglass.errors import ReleaseError
 from isinglass.kernels.fits import drawn_levels
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread, spread
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -87,6 +87,13 @@ class AdaptiveNoise(Perturbation):
     ----------
     C. C. Aggarwal: On randomization, public information and the curse of dimensionality.
     ICDE 2007, whose closing section asks for noise that depends on the local density.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.AdaptiveNoise(k=10, random_state=0)
+    >>> veil.fit_transform(X).shape
+    (200, 3)
     """
 
     method = "adaptive_noise"
@@ -136,10 +143,9 @@ class AdaptiveNoise(Perturbation):
         super()._restore(stored)
         self._n_rows = int(stored.facts["n_rows"])
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do."""
-        check_is_fitted(self, "_key")
-        Z = np.asarray(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
         self._refuse_new(first_row, len(Z))
         out = np.empty_like(Z)
         for rows in row_chunks(*Z.shape):
@@ -165,11 +171,9 @@ class AdaptiveNoise(Perturbation):
         units = np.asarray(facts.deviation, dtype=np.float64)
         live = units > 0
         if not live.all():
-            warnings.warn(
+            warn(
                 f"{int((~live).sum())} of {len(units)} columns get no noise and leave as they "
                 "are: they are constant",
-                PrivacyWarning,
-                stacklevel=4,
             )
         scales, lowest = np.full(n, _LEAST), float(n)
         if live.any():
@@ -180,11 +184,9 @@ class AdaptiveNoise(Perturbation):
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int((live & (scales.min() * units < 16 * gap)).sum())
         if lost:
-            warnings.warn(
+            warn(
                 f"{lost} of {len(units)} columns get noise that is, in some rows, too small for "
                 "the precision of their numbers; give them as float64, or from a nearer origin",
-                PrivacyWarning,
-                stacklevel=4,
             )
         self._n_rows, self.level_ = n, round(lowest, 1)
         return AdaptiveNoiseKey(stream=chance.stream_key(rng), scales=scales, units=units)

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isinglass import chance
-from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
+from isinglass.errors import KeyFileError, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond, refuse_misstated
 from isinglass.promise import HEURISTIC, Promise
+from isinglass.table.frame import refuse_columns
 from isinglass.table.survey import Survey, survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Every method that was imported, by the name its key files carry.
 METHODS: dict[str, type[Perturbation]] = {}
 _claim_lock = threading.Lock()
+
+
+def _where_invertible(method: Method) -> Method:
+    """Leave a method out of perturbations that do not supply `_invert`."""
+    wrapped = available_if(lambda self: type(self)._invert is not Perturbation._invert)
+    return cast(Method, wrapped(method))
 
 
 class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,6 +43,15 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     A method supplies `_draw` (the key, from what a survey of the table says) and `_perturb`
     (rows to release). The key sits in `_key`, a dataclass of arrays that does not print.
+
+    Examples
+    --------
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled", random_state=0)
+    >>> isinstance(veil, ig.Perturbation)
+    True
+    >>> Z = veil.fit([[0.1, 0.2], [0.9, 0.4]]).transform([[0.5, 0.5]])
+    >>> veil.inverse_transform(Z).round(6)
+    array([[0.5, 0.5]])
     """
 
     method: ClassVar[str]
@@ -45,6 +64,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     keeps_rows: ClassVar[bool] = True
     #: The survey must bring each column's deviation.
     needs_deviation: ClassVar[bool] = False
+    #: `inverse_transform` searches, and may be told where to start.
+    searches_inverse: ClassVar[bool] = False
     #: `fit` must see all records at once, not only a survey of them.
     needs_table: bool = False
     promise: ClassVar[Promise] = HEURISTIC
@@ -69,6 +90,12 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _perturb(self, X: Array, first_row: int) -> Array:
         """Turn rows, of which the first has number `first_row`, into their release."""
+        raise NotImplementedError
+
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        """Give records back from their release; left out where nothing leads back."""
         raise NotImplementedError
 
     @property
@@ -140,6 +167,33 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self._cursor is not None:
                 self._cursor = (self._cursor[0], max(self._cursor[1], first_row + len(X)))
         return self._perturb(X, first_row)
+
+    @_where_invertible
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        first_row: int = 0,
+        sample: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+    ) -> Array:
+        """Give the records back from their release: what any holder of the key can do.
+
+        How near they come depends on the method, and its `Weakness` says how. `first_row` is the
+        number of the first row, for methods that draw noise by row number. `sample`, records like
+        those released, helps where values are lost, and `start` says where to search first; a
+        method that has no use for one of them ignores it.
+        """
+        check_is_fitted(self, "_key")
+        released = np.asarray(Z, dtype=np.float64)
+        if released.ndim != 2 or released.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Z must have the {self._n_features_out} columns of a release, "
+                f"got an array of shape {released.shape}"
+            )
+        if first_row < 0:
+            raise ValueError(f"first_row must be >= 0, got {first_row}")
+        return self._invert(released, first_row, sample, start)
 
     def fit_survey(self, facts: Survey) -> Self:
         """Draw a key from a survey instead of the table, which may be too large to hold."""
@@ -243,6 +297,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # The machinery.
 
     def _validated(self, X: ArrayLike, *, reset: bool) -> Array:
+        refuse_columns(X)
         try:
             return np.asarray(
                 validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order=None)
@@ -282,10 +337,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         if "_key" in state:
-            warnings.warn(
+            warn(
                 f"a fitted {type(self).__name__} is being pickled or copied, and its key with it",
-                PrivacyWarning,
-                stacklevel=2,
             )
             state["_cursor"] = None
         return state

@@ -77,6 +77,12 @@ class Condensation(Perturbation):
     ----------
     C. C. Aggarwal, P. S. Yu: A condensation approach to privacy preserving data mining.
     EDBT 2004.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.Condensation(k=10, random_state=0).fit_transform(X).shape
+    (200, 3)
     """
 
     method = "condensation"

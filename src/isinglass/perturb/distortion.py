@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
@@ -38,7 +37,7 @@ class Distortion(ScaledPerturbation):
     Guarantee: none; heuristic. Whoever has the key undoes an injective f (identity, tanh,
     sigmoid, erf, double logistic) almost exactly when `n_hidden` and `n_components` are at least
     the number of columns: the papers' claim that tanh cannot be inverted is wrong. With more
-    units even the square and relu come back; see `undo` for what is really lost.
+    units even the square and relu come back; the last paragraph says what is really lost.
 
     Utility: distances near the centre are kept on average, exactly for the identity with
     orthogonal weights and `n_hidden`, `n_components` multiples of the number of columns; far
@@ -48,6 +47,23 @@ class Distortion(ScaledPerturbation):
     Weakness: d + 1 recognised records undo the identity; for tanh with small `sigma_w` a few
     hundred give a good linear estimate. Outliers do not collapse onto one point: a saturated
     record lands on the corner its direction points to. All records share one key.
+
+    `inverse_transform` solves the whole network for x, from several starting points, among
+    records within the bounds. For a strictly increasing f (tanh, sigmoid, erf, double logistic)
+    every value comes back with no fewer hidden units and released columns than the table has
+    columns, or with more released columns than that where there are still more hidden units. For
+    square and relu it takes about twice or three times as many units as columns. Really lost is
+
+    - what fewer hidden units or released columns than the table has leave open (rank);
+    - what saturates, where a unit's last digits are rounded away (a steep slope);
+    - which of several records it was, where f folds and units are few, or where just as many
+      columns are released as the table has, of more hidden units.
+
+    There the result is a record that explains the release, the likeliest found; a `sample` of
+    records like those released says what is likely, and `start` where to search first. For `sign`
+    there is no way back: a step function has no slope to follow. A function of one's own is
+    solved by differences, and comes back as far as it is smooth. Tables beyond about a hundred
+    columns are solved layer by layer alone.
 
     Parameters
     ----------
@@ -77,9 +93,18 @@ class Distortion(ScaledPerturbation):
     ----------
     K. Bhaduri, M. Stefanski, A. Srivastava: Privacy-preserving outlier detection through random
     nonlinear data distortion. IEEE Trans. SMC B 41(1), 2011.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Distortion("tanh", bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.allclose(veil.inverse_transform(Z), X))  # for whoever has the key
+    True
     """
 
     method = "distortion"
+    searches_inverse = True
     key_type = DistortionKey
 
     def __init__(
@@ -191,33 +216,13 @@ class Distortion(ScaledPerturbation):
             )
         return activation(self.activation)
 
-    def undo(
-        self, Z: ArrayLike, *, sample: ArrayLike | None = None, start: ArrayLike | None = None
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
     ) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        Solves the whole network for x, from several starting points, among records within the
-        bounds. For a strictly increasing f (tanh, sigmoid, erf, double logistic) every value
-        comes back with no fewer hidden units and released columns than the table has columns, or
-        with more released columns than that where there are still more hidden units. For square
-        and relu it takes about twice or three times as many units as columns. Really lost is
-
-        - what fewer hidden units or released columns than the table has leave open (rank);
-        - what saturates, where a unit's last digits are rounded away (a steep slope);
-        - which of several records it was, where f folds and units are few, or where just as many
-          columns are released as the table has, of more hidden units.
-
-        There the result is a record that explains the release, the likeliest found; a `sample`
-        of records like those released says what is likely, and `start` where to search first.
-        Raises `ValueError` for `sign`: a step function has no slope to follow. A function of
-        one's own is solved by differences, and comes back as far as it is smooth. Tables beyond
-        about a hundred columns are solved layer by layer alone.
-        """
-        check_is_fitted(self, "_key")
         f = activation(self.activation)
         if f.name == "sign":
             raise ValueError("no way back is known for activation sign")
-        released, n_columns = np.asarray(Z, dtype=np.float64), self.n_features_in_
+        released, n_columns = Z, self.n_features_in_
         network = self._network(f)
         starts = [] if start is None else [self._rescaled(start)]
         n_hidden, n_released = network.layers[0][0].shape[0], len(self._key.last)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.perturb.noise import row_chunks
@@ -55,6 +54,14 @@ class GeometricPerturbation(ScaledPerturbation):
     K. Chen, L. Liu: Geometric data perturbation for privacy preserving outsourced data mining.
     Knowledge and Information Systems 29(3), 2011.
     K. Chen, L. Liu: Privacy preserving data classification with rotation perturbation. ICDM 2005.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.GeometricPerturbation(0.01, bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.allclose(veil.inverse_transform(Z), X))  # for whoever has the key
+    True
     """
 
     method = "geometric"
@@ -95,13 +102,10 @@ class GeometricPerturbation(ScaledPerturbation):
             stream=chance.stream_key(rng),
         )
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The noise comes out too: the key draws it again for the rows numbered `first_row` on.
-        """
-        check_is_fitted(self, "_key")
-        moved = np.array(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        moved = Z.copy()
         if self.draws_noise:
             self._add_noise(moved, first_row, -self.noise)
         moved -= self._key.translation

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from isinglass import files, stated
 from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
+from isinglass.warn import warn
 
 FORMAT = "isinglass-key-1"
 # Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.
@@ -66,7 +66,7 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
     if loose:
         text = f"key file {path} can be read by other users of this machine; run chmod 600 on it"
         # Nothing a release should say: it is about the owner's machine.
-        warnings.warn(PrivacyWarning(text, public=""), stacklevel=2)
+        warn(PrivacyWarning(text, public=""))
     header, arrays = _parse(data, path)
     if "sealed" not in arrays:
         return _opened(header, arrays, path)

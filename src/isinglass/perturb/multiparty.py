@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,13 +11,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
-from isinglass.errors import PrivacyWarning
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
 from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -68,6 +67,14 @@ class MultipartyPerturbation(ScaledPerturbation):
     ----------
     S. M. Erfani, Y. W. Law, S. Karunasekera, C. A. Leckie, M. Palaniswami: Privacy-preserving
     collaborative anomaly detection for participatory sensing. PAKDD 2014.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> matrix = ig.public_matrix(3, 2, seed='c0ffee' * 6)
+    >>> veil = ig.MultipartyPerturbation(matrix, alpha=0.1, bounds="scaled", random_state=0)
+    >>> veil.fit_transform(X).shape
+    (200, 2)
     """
 
     method = "multiparty"
@@ -145,11 +152,9 @@ class MultipartyPerturbation(ScaledPerturbation):
         if matrix.n_features != n:
             raise ValueError(f"public_matrix is for {matrix.n_features} columns, the table has {n}")
         if matrix.n_components > (n + 1) // 2:
-            warnings.warn(
+            warn(
                 f"the public matrix has {matrix.n_components} rows for {n} columns: anyone who "
                 f"holds it recovers most of the variance; {(n + 1) // 2} is the default",
-                PrivacyWarning,
-                stacklevel=4,
             )
         self.public_matrix_ = matrix
         shape = (matrix.n_components, n)
@@ -159,18 +164,16 @@ class MultipartyPerturbation(ScaledPerturbation):
         weights = self.public_matrix_.matrix + self._key.shift
         return _released(self._within_bounds(X), self._scaling, weights, self.curvature)
 
-    def undo(self, Z: ArrayLike, *, sample: ArrayLike | None = None) -> Array:
-        """The likeliest records behind a release: what any holder of the key can do.
-
-        Equation 5 on f(x), then the inverse of f. Without a `sample` of records like those
-        released every record is presumed to lie near the middle of the bounds.
-        """
-        check_is_fitted(self, "_key")
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        # Equation 5 on f(x), then the inverse of f. Without a sample of records like those
+        # released every record is presumed to lie near the middle of the bounds.
         weights = self.public_matrix_.matrix + self._key.shift
         b = BEST_CURVATURE if self.curvature is None else float(self.curvature)
         seen = None if sample is None else double_logistic(self._rescaled(sample), b)
         middle = double_logistic(np.full(weights.shape[1], 0.5), b)
-        found = behind(weights, np.asarray(Z, dtype=np.float64), middle, seen)
+        found = behind(weights, Z, middle, seen)
         top = float(double_logistic(np.ones(1), b)[0])
         return self._unscaled(double_logistic_inverse(np.clip(found, 0, top), b))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -74,6 +72,14 @@ class AdditiveNoise(Perturbation):
     ICDE 2007.
     H. Kargupta, S. Datta, Q. Wang, K. Sivakumar: On the privacy preserving properties of random
     data perturbation techniques. ICDM 2003.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.AdditiveNoise(scale=0.5, random_state=0)
+    >>> noise = veil.fit_transform(X) - X
+    >>> (noise.std(axis=0) / X.std(axis=0)).round(1)
+    array([0.5, 0.5, 0.5])
     """
 
     method = "additive_noise"
@@ -119,32 +125,25 @@ class AdditiveNoise(Perturbation):
         scales = scale * unit
         silent = int((scales == 0).sum())
         if silent:
-            warnings.warn(
+            warn(
                 f"{silent} of {len(scales)} columns get no noise and leave as they are: their "
                 "scale is 0, or they are constant",
-                PrivacyWarning,
-                stacklevel=4,
             )
         # Noise much smaller than the gap between neighbouring numbers is rounded away.
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int(((scales > 0) & (scales < 16 * gap)).sum())
         if lost:
-            warnings.warn(
+            warn(
                 f"{lost} of {len(scales)} columns get noise too small for the precision of their "
                 "numbers, so part of their values leaves as it is; give them as float64, or "
                 "counted from a nearer origin",
-                PrivacyWarning,
-                stacklevel=4,
             )
         return AdditiveNoiseKey(stream=chance.stream_key(rng), scales=scales)
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The key draws the noise of the rows numbered `first_row` on again; what stays is rounding.
-        """
-        check_is_fitted(self, "_key")
-        Z = np.asarray(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        # The key draws the noise of these rows again; what stays is rounding.
         out = np.empty_like(Z)
         for rows in row_chunks(*Z.shape):
             out[rows] = Z[rows] - self._noise(first_row, rows, Z.shape[1])
@@ -203,6 +202,13 @@ class MultiplicativeNoise(Perturbation):
     ----------
     J. J. Kim, W. E. Winkler: Multiplicative noise for masking continuous data. U.S. Census
     Bureau, Statistics 2003-01.
+
+    Examples
+    --------
+    >>> veil = ig.MultiplicativeNoise(scale=0.1, random_state=0)
+    >>> veil.fit_transform([[100.0, 0.0], [200.0, 5.0]]).round(1)
+    array([[ 95.3,   0. ],
+           [234.7,   4.4]])
     """
 
     method = "multiplicative_noise"
@@ -225,21 +231,18 @@ class MultiplicativeNoise(Perturbation):
         if not 0 <= self.scale <= 1:
             raise ValueError(f"scale must be >= 0 and <= 1, got {self.scale}")
         if self.scale == 0:
-            warnings.warn("scale is 0: the table leaves as it is", PrivacyWarning, stacklevel=4)
+            warn("scale is 0: the table leaves as it is")
         return MultiplicativeNoiseKey(stream=chance.stream_key(rng))
 
-    def undo(self, Z: ArrayLike, first_row: int = 0) -> Array:
-        """Give the records back from their release: what any holder of the key can do.
-
-        The key draws the factors of the rows numbered `first_row` on again. A factor of 0, which
-        only a `scale` above 1/3 comes near to, took its value away for good; it stays 0.
-        """
-        check_is_fitted(self, "_key")
-        out = np.array(Z, dtype=np.float64)
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        out = Z.copy()
         if self.scale == 0:
             return out
         for rows in row_chunks(*out.shape):
             factors = self._factors(first_row, rows, out.shape[1])
+            # A factor of 0, which only a scale above 1/3 comes near to, took its value away.
             np.divide(out[rows], factors, out=out[rows], where=factors != 0)
         return out
 

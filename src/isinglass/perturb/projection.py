@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.perturb.estimate import behind
@@ -55,6 +54,12 @@ class RandomProjection(ScaledPerturbation):
     ----------
     K. Liu, H. Kargupta, J. Ryan: Random projection-based multiplicative data perturbation for
     privacy preserving distributed data mining. IEEE Trans. KDE 18(1), 2006.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> ig.RandomProjection(2, bounds="scaled", random_state=0).fit_transform(X).shape
+    (200, 2)
     """
 
     method = "projection"
@@ -104,18 +109,16 @@ class RandomProjection(ScaledPerturbation):
             )
         return ProjectionKey(chance.haar(rng, d, p) * np.sqrt(d / p))
 
-    def undo(self, Z: ArrayLike, *, sample: ArrayLike | None = None) -> Array:
-        """The likeliest records behind a release: what any holder of the key can do.
-
-        Exact up to rounding with as many released columns as the table has. With fewer, the
-        records nearest to the middle of the bounds that fit the release; with a `sample` of
-        records like them, the best linear estimate.
-        """
-        check_is_fitted(self, "_key")
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
+        # Exact up to rounding with as many released columns as the table has. With fewer, the
+        # records nearest to the middle of the bounds that fit the release; with a sample of
+        # records like them, the best linear estimate.
         weights = self._key.projection
         seen = None if sample is None else self._rescaled(sample)
         middle = np.full(weights.shape[1], 0.5)
-        found = behind(weights, np.asarray(Z, dtype=np.float64), middle, seen)
+        found = behind(weights, Z, middle, seen)
         # Records lie within the bounds; an estimate need not, until it is told.
         return self._unscaled(np.clip(found, 0, 1))
 

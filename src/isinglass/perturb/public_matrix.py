@@ -30,6 +30,14 @@ class PublicMatrix:
 
     Because the entries come out of a hash, whoever opens a study cannot choose them freely, and
     a participant who expands them again needs no trust in the file.
+
+    Examples
+    --------
+    >>> matrix = ig.public_matrix(3, 2, seed='c0ffee' * 6)
+    >>> matrix.matrix.shape
+    (2, 3)
+    >>> ig.PublicMatrix.from_json(matrix.to_json()) == matrix
+    True
     """
 
     n_features: int
@@ -147,6 +155,11 @@ def public_matrix(
     It has (n + 1) // 2 rows unless told otherwise. More make a linear filter that isolates small
     groups of columns possible; they are refused without `force`. `preset="paper"` is the
     published n - 1. A seed of one's own is a hexadecimal string; else it is drawn.
+
+    Examples
+    --------
+    >>> ig.public_matrix(5, 3, study='sensors', seed='c0ffee')
+    PublicMatrix(n_features=5, n_components=3, study='sensors', seed='c0ffee')
     """
     if preset not in (None, "paper"):
         raise ValueError(f"preset must be None or 'paper', got {preset!r}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
@@ -22,6 +20,7 @@ from isinglass.measure.separation import MOST_ROWS, Separation, sample_rows, sep
 from isinglass.measure.vod import column_weights, placement_levels
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -77,6 +76,14 @@ class Rotation(ScaledPerturbation):
     ----------
     K. Chen, L. Liu: A random rotation perturbation approach to privacy preserving data
     classification. ICDM 2005. Their search is Algorithm 1, by swapping rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled", random_state=0)
+    >>> Z = veil.fit_transform(X)
+    >>> bool(np.isclose(np.linalg.norm(Z[0] - Z[1]), np.linalg.norm(X[0] - X[1])))
+    True
     """
 
     method = "rotation"
@@ -226,16 +233,15 @@ class Rotation(ScaledPerturbation):
                 "level is no evidence against an attacker who tries longer"
             )
         if message is not None:
-            # Out of _warn, _search, _draw, both _fit and fit, to whoever called.
             public = "the search for a rotation gave its owner a warning about the level reached"
-            warnings.warn(PrivacyWarning(message, public=public), stacklevel=7)
+            warn(PrivacyWarning(message, public=public))
 
-    def undo(self, Z: ArrayLike) -> Array:
-        """Give the records back from their release: what any holder of the key can do."""
-        check_is_fitted(self, "_key")
+    def _invert(
+        self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
+    ) -> Array:
         key = self._key
         # R is orthogonal: its transpose is its inverse.
-        return self._unscaled(np.asarray(Z, dtype=np.float64) @ key.rotation + key.center)
+        return self._unscaled(Z @ key.rotation + key.center)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
         rotation = self._key.rotation.astype(dtype)

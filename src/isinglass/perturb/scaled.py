@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -40,8 +39,9 @@ class ScaledPerturbation(Perturbation):
     """A perturbation that mixes columns, and so brings each to [0, 1] first.
 
     `bounds` are `None` (learned from the table, with a PrivacyWarning), `(low, high)`, declared
-    in public, or `"scaled"` (the columns lie in [0, 1] already). Values outside the bounds are an
-    error that counts them, or are moved to the nearest bound with `clip=True`.
+    in public, or `"scaled"` (the columns lie in [0, 1] already). Values outside declared bounds
+    are an error that counts them, or are moved to the nearest bound with `clip=True`. Values
+    outside learned bounds, of records that `fit` has not seen, are moved with a warning.
     """
 
     bounds: Any
@@ -54,7 +54,7 @@ class ScaledPerturbation(Perturbation):
 
     def _prepare(self, facts: Survey) -> None:
         if self.bounds is None:
-            warnings.warn(LEARNED_BOUNDS, PrivacyWarning, stacklevel=5)
+            warn(LEARNED_BOUNDS)
             self._scaling = Scaling(facts.low, facts.high, declared=False)
         else:
             self._scaling = declared_scaling(self.bounds, facts.n_columns)
@@ -73,11 +73,21 @@ class ScaledPerturbation(Perturbation):
         if not len(X) or ((X.min(axis=0) >= low).all() and (X.max(axis=0) <= high).all()):
             return X
         if not self.clip:
-            names = [str(n) for n in getattr(self, "feature_names_in_", range(X.shape[1]))]
+            # Nobody who let the bounds be learned can be blamed for records beyond them.
+            learned = not self._scaling.declared
+            unnamed = [f"column {i}" for i in range(X.shape[1])]
+            names = [str(n) for n in getattr(self, "feature_names_in_", unnamed)]
             message = outside_message(
-                self._scaling.outside(X), names, "widen them or pass clip=True"
+                self._scaling.outside(X),
+                names,
+                "they were learned by fit, and these values were moved to them; declare bounds "
+                "wide enough for all records where that matters"
+                if learned
+                else "widen them or pass clip=True",
             )
-            raise ValueError(message)
+            if not learned:
+                raise ValueError(message)
+            warn(message)
         return np.clip(X, low, high)
 
     def key_bounds(self) -> tuple[Array, Array]:

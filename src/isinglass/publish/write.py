@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
+from isinglass.warn import warn
 
 Array = NDArray[Any]
 
@@ -64,6 +65,22 @@ class Written:
     public_file: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a program around `write_release` knows of its own files and of its user.
+
+    `home` is the folder of the owner's register; `reads` are other files the work was set up
+    from, never to be written over; `writes` are files the program will write, by what they are,
+    whose names no other file may take; `say` is called with a sentence about what the work needs
+    before it starts.
+    """
+
+    home: str | Path | None = None
+    reads: Sequence[str | Path | None] = ()
+    writes: Mapping[str, Path] = field(default_factory=dict)
+    say: Callable[[str], None] = lambda text: None
+
+
 def write_release(
     table: Any,
     out: str | Path,
@@ -83,12 +100,9 @@ def write_release(
     force: bool = False,
     encoding: str = "utf8",
     delimiter: str | None = None,
-    home: str | Path | None = None,
-    reads: Sequence[str | Path | None] = (),
-    writes: Mapping[str, Path] | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] = lambda text: None,
     gate: Callable[[Draft], None] | None = None,
+    progress: Progress | None = None,
+    caller: Caller | None = None,
 ) -> Written:
     """Perturb a table and write its release and key; two passes, in bounded memory.
 
@@ -127,21 +141,24 @@ def write_release(
         Replace an existing release or key.
     encoding, delimiter : str
         Of a CSV file.
-    home : path, optional
-        Folder of the owner's register of releases; by default `ISINGLASS_HOME`, or the user's
-        own data folder.
-    reads : paths
-        Other files the work was set up from, never to be written over.
-    writes : mapping, optional
-        Files the caller will write, by what they are: names no other file here may take.
-    progress : callable, optional
-        Called as `progress(stage, rows done, rows in all or None)`.
-    say : callable, optional
-        Called with a sentence about what the work needs before it starts.
     gate : callable, optional
         Called with the complete `Draft` before anything has a name or is in the register; what
         it raises refuses the release, and no file, key or entry is left behind.
+    progress : callable, optional
+        Called as `progress(stage, rows done, rows in all or None)`.
+    caller : Caller, optional
+        For programs that call this for their user. The owner's register of releases is in the
+        folder `ISINGLASS_HOME`, or in the user's own data folder.
+
+    Examples
+    --------
+    >>> import isinglass as ig
+    >>> table = [[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]
+    >>> written = ig.write_release(table, "a.parquet", ig.Rotation())  # doctest: +SKIP
+    >>> ig.Release.read(written.release).facts.method  # doctest: +SKIP
+    'rotation'
     """
+    caller = Caller() if caller is None else caller
     out = Path(out)
     if (perturbation is None) == (use_key is None):
         raise ReleaseError("give either a perturbation to draw a new key for, or a key to use")
@@ -149,12 +166,12 @@ def write_release(
         raise ReleaseError("a shuffled release needs a key of its own; leave --use-key out")
     key_path = Path(use_key or key or out.with_suffix(".key"))
     public_path = key_path.with_suffix(".matrix.json")
-    targets = {"the release": out, **(writes or {})}
+    targets = {"the release": out, **caller.writes}
     if use_key is None:
         targets["its key"] = key_path
         if perturbation is not None and perturbation.makes_public_file:
             targets["its public matrix"] = public_path
-    refuse_targets(targets, [table, use_key, *reads], force=force)
+    refuse_targets(targets, [table, use_key, *caller.reads], force=force)
 
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
@@ -177,14 +194,14 @@ def write_release(
     _settle_bounds(perturbation, source, bounds if stored is None else None, clip)
 
     tell = progress or quiet
-    register = Register(home)
+    register = Register(caller.home)
     advice = "widen the bounds" if stored is None else "the key fixes the bounds: make a new one"
     look = look_at(source, perturbation, register, tell, advice=f"{advice}, or pass --clip")
     earlier = refuse_earlier(source, look, register, again=again)
     notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
     whole = None
     if stored is None:
-        state_needs(perturbation, look.survey, say)
+        state_needs(perturbation, look.survey, caller.say)
         whole = _fit(perturbation, source, look.survey, notes, tell)
     if perturbation.seeded:
         notes.append(ReleaseNote(SEEDED, SEEDED))
@@ -226,7 +243,7 @@ def write_release(
                 path.unlink(missing_ok=True)
             raise
     for note in notes:
-        warnings.warn(PrivacyWarning(note.owner, public=note.public), stacklevel=2)
+        warn(PrivacyWarning(note.owner, public=note.public))
     return Written(
         release=out,
         key=key_path,

@@ -25,6 +25,12 @@ class HiddenMoments:
 
     mu_x = E f(X)^2, mu_y = E f(Y)^2, c_f = E f(X) f(Y), kappa = E f(X)^2 f(Y)^2,
     h2 = E (f(X) - f(Y))^2, h4 = E (f(X) - f(Y))^4.
+
+    Examples
+    --------
+    >>> moments = ig.theory.hidden_moments('tanh', 1.0, 1.0, 0.5)
+    >>> round(moments.c_f, 4)
+    0.1863
     """
 
     mu_x: float

@@ -41,6 +41,12 @@ class Setting:
 
     Raises `ValueError` when a size is below 1, a scale is negative or not finite, or sigma_w or
     slope is 0.
+
+    Examples
+    --------
+    >>> setting = ig.theory.Setting(n_hidden=60, n_components=29)
+    >>> setting.n_hidden
+    60
     """
 
     n_hidden: int
@@ -73,19 +79,36 @@ def expected_product(
     The integral in Bhaduri et al., eq. 12. In closed form for every activation of the package;
     by quadrature for a function of one's own, to about ten digits if it is smooth away from 0.
     Raises `ValueError` for moments no pair has, and when the quadrature does not settle.
+
+    Examples
+    --------
+    >>> round(ig.theory.expected_product('identity', 1.0, 1.0, 0.5), 4)
+    0.5
     """
     return product_of(resolve(activation), Pair.of_moments(s, t, c, slope=slope))
 
 
 def expected_square(activation: ActivationLike, s: float, *, slope: float = 1.0) -> float:
-    """E f(slope X)^2 for X ~ N(0, s^2); `expected_product` with X = Y, and fails as it does."""
+    """E f(slope X)^2 for X ~ N(0, s^2); `expected_product` with X = Y, and fails as it does.
+
+    Examples
+    --------
+    >>> round(ig.theory.expected_square('tanh', 1.0), 4)
+    0.3943
+    """
     return square_of(resolve(activation), Pair.of_moments(s, s, s * s, slope=slope).s)
 
 
 def hidden_moments(
     activation: ActivationLike, s: float, t: float, c: float, *, slope: float = 1.0
 ) -> HiddenMoments:
-    """All six moments of one hidden coordinate; see `HiddenMoments` and `expected_product`."""
+    """All six moments of one hidden coordinate; see `HiddenMoments` and `expected_product`.
+
+    Examples
+    --------
+    >>> round(ig.theory.hidden_moments('identity', 1.0, 1.0, 0.5).c_f, 4)
+    0.5
+    """
     return moments_of(resolve(activation), Pair.of_moments(s, t, c, slope=slope))
 
 
@@ -96,6 +119,12 @@ def expected_inner_product(
 
     Bhaduri et al., eq. 12, with p = n_components, m = n_hidden. Raises `ValueError` when x and y
     are not finite vectors of one length or the activation cannot be averaged.
+
+    Examples
+    --------
+    >>> setting = ig.theory.Setting(n_hidden=60, n_components=29)
+    >>> round(float(ig.theory.expected_inner_product([0.1, 0.4], [0.3, 0.2], 'tanh', setting)), 4)
+    700.2534
     """
     c_f = product_of(resolve(activation), setting.pair(x, y))
     p, m = setting.n_components, setting.n_hidden
@@ -109,6 +138,12 @@ def variance_inner_product(
 
     Bhaduri et al., Lemma 6.3, corrected: the print has 3 p kappa for (p + 2) kappa and lacks
     2 c_f and (m - 1) c_f^2, so it is right only for p = m = 1 and sigma_b = 0.
+
+    Examples
+    --------
+    >>> setting = ig.theory.Setting(n_hidden=60, n_components=29)
+    >>> round(float(ig.theory.variance_inner_product([0.1, 0.4], [0.3, 0.2], 'tanh', setting)), 4)
+    41019.8301
     """
     h = moments_of(resolve(activation), setting.pair(x, y))
     p, m = setting.n_components, setting.n_hidden
@@ -128,6 +163,13 @@ def expected_squared_distance(
     """E |x* - y*|^2 of the distorted records: p m sigma_q^2 h2. Fails as the inner product does.
 
     Follows from Bhaduri et al., eq. 12. The offset B drops out of every distance.
+
+    Examples
+    --------
+    >>> setting = ig.theory.Setting(n_hidden=60, n_components=29)
+    >>> found = ig.theory.expected_squared_distance([0.1, 0.4], [0.3, 0.2], 'tanh', setting)
+    >>> round(float(found), 4)
+    60.2379
     """
     pair = setting.pair(x, y)
     h2 = moments_of(resolve(activation), pair).h2
@@ -141,6 +183,13 @@ def variance_squared_distance(
 
     p m sigma_q^4 ((p + 2) h4 + (2 (m - 1) - p) h2^2); the paper has no such formula. It follows
     as Lemma 6.3 does: given D = F - G, x* - y* is normal with variance sigma_q^2 |D|^2.
+
+    Examples
+    --------
+    >>> setting = ig.theory.Setting(n_hidden=60, n_components=29)
+    >>> found = ig.theory.variance_squared_distance([0.1, 0.4], [0.3, 0.2], 'tanh', setting)
+    >>> round(float(found), 4)
+    489.902
     """
     h = moments_of(resolve(activation), setting.pair(x, y))
     p, m = setting.n_components, setting.n_hidden
@@ -154,6 +203,11 @@ def mean_squared_slope(activation: ActivationLike, sigma_a: float, slope: float 
     Bhaduri et al., eq. 12). A function of one's own is differentiated numerically, to about
     eight digits. Raises `ValueError` for sign, which has no slope to speak of, and for a
     function whose difference quotient at 0 grows without end.
+
+    Examples
+    --------
+    >>> round(ig.theory.mean_squared_slope('tanh', 1.0), 4)
+    0.4644
     """
     check_scale("sigma_a", sigma_a)
     check_scale("slope", slope, positive=True)
@@ -204,6 +258,11 @@ def distance_preserving_sigma_q(
     draw. Sign has no linear regime; it gets 1 / sqrt(p m), so that the mean squared distance is
     that of the hidden signs, 0 to 4. Raises `ValueError` when f is flat where A falls (square
     and double logistic with sigma_a = 0): then sigma_q must be given.
+
+    Examples
+    --------
+    >>> round(ig.theory.distance_preserving_sigma_q('identity', 60, 29, 1.0, 1.0), 4)
+    0.024
     """
     Setting(
         n_hidden=n_hidden,

@@ -182,4 +182,4 @@ def _made(
 
 
 def _strongest(X: NDArray[np.float32]) -> DistanceOutliers:
-    return DistanceOutliers(printed.TOP, printed.NEIGHBORS).fit(X)
+    return DistanceOutliers(printed.TOP, printed.NEIGHBORS, n_jobs=-1).fit(X)

@@ -34,7 +34,7 @@ BROKEN = 0.9
 
 def undone(made: Distortion, records: Array) -> Array:
     """The records as the key's holder gets them back, who knows that they lie in [0, 1]."""
-    return np.clip(made.undo(made.transform(records)), 0, 1)
+    return np.clip(made.inverse_transform(made.transform(records)), 0, 1)
 
 
 def _error(made: Distortion, records: Array) -> float:

@@ -62,7 +62,7 @@ def strongest(X: Array, codes: Array | None, top: int) -> DistanceOutliers:
     if codes is not None:
         X = np.hstack([X, codes])
         discrete = list(range(width, X.shape[1]))
-    return DistanceOutliers(top, printed.NEIGHBORS, discrete=discrete).fit(X)
+    return DistanceOutliers(top, printed.NEIGHBORS, discrete=discrete, n_jobs=-1).fit(X)
 
 
 def network(

@@ -88,7 +88,7 @@ def least_size(X: Array, k: float) -> float:
 def _kept(released: Array, strange: np.ndarray) -> float:
     """Share of the planted outliers among as many rows that lie furthest out in the release."""
     n = int(strange.sum())
-    found = DistanceOutliers(n_outliers=n, n_neighbors=5).fit(released).outliers_
+    found = DistanceOutliers(n_outliers=n, n_neighbors=5, n_jobs=-1).fit(released).outliers_
     return float(strange[found].mean())
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.attackers import attacker_for
-from isinglass.auditing.audit import audit
+from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.hashes import without_hashes
@@ -230,7 +230,7 @@ def audit_files(
     elif perturbation is not None or stated is not None:  # else no release is made alike
         unperturbed = [n for n in original.schema.names if n not in {*perturbed, label}]
         perhaps = guess_persons(original, unperturbed, mine)
-    report = audit(
+    report = audit_arrays(
         mine.X,
         theirs.X,
         perturbation=perturbation,

@@ -16,7 +16,7 @@ from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
-from isinglass.perturb.load import methods
+from isinglass.perturb.load import methods, open_key
 from isinglass.perturb.public_matrix import PublicMatrix
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
@@ -38,6 +38,18 @@ class KeyFacts:
     one_hot: tuple[str, ...] = ()
     categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
     shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
+
+
+def opened_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFacts]:
+    """The fitted perturbation of a key file, and what else the key knows."""
+    perturbation, stored = open_key(path, passphrase=passphrase)
+    columns = stored.facts.get("columns")
+    return perturbation, KeyFacts(
+        columns=None if columns is None else tuple(columns),
+        one_hot=tuple(stored.facts.get("one_hot", ())),
+        categories=stored.facts.get("categories"),
+        shuffle=stored.arrays.get("shuffle"),
+    )
 
 
 def facts_of(release: str | Path) -> Facts | None:

@@ -32,6 +32,14 @@ class Report:
     """Findings in two editions: an internal one, and a public one without single records.
 
     `save` writes either as one HTML page that loads nothing, or as JSON.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> report = ig.audit(X, X, attacks=["naive"], random_state=0)
+    >>> report
+    Report('recovered', detection 100 %, strongest attack naive 100 % (baseline 27 %))
+    >>> report.save("report.html")
     """
 
     findings: Findings

@@ -33,6 +33,10 @@ _NUMBERS = (
     "n_trials", "most_pairs", "rows_correspond", "order_known", "order_shows", "id_released",
     "random_state",
 )  # fmt: skip
+#: Arguments that only an audit of files gives, which `ig.audit` does not take.
+INNER = {
+    "made_by", "table_kept", "other_parameters", "order_shows", "id_released", "perhaps_persons",
+}  # fmt: skip
 
 
 def named(arguments: Mapping[str, Any]) -> list[str]:
@@ -76,10 +80,13 @@ def audit_lines(findings: Findings, *, public: bool = False) -> list[str]:
     if public:
         values.pop("random_state", None)
     arguments = [f"{name}={name}" for name in names] + [f"{n}={v!r}" for n, v in values.items()]
+    inner = bool({*names, *values} & INNER)
+    call = "audit_arrays" if inner else "ig.audit"
     return [
         "# table, release: arrays, one record a row",
         *(f"# {name}: {NAMED[name]}" for name in names),
-        f"report = ig.audit({', '.join(['table', 'release', *arguments])})",
+        *(["from isinglass.auditing.audit import audit_arrays"] if inner else []),
+        f"report = {call}({', '.join(['table', 'release', *arguments])})",
     ]
 
 

@@ -26,7 +26,7 @@ from isinglass.auditing.tuning.search_space import Candidate, between, candidate
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError
 from isinglass.progress import Progress, quiet
-from isinglass.threads import available
+from isinglass.threads import as_scikit_learn, available
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ def tune(
     most_pairs: int | None = None,
     n_outliers: int | None = None,
     thorough: bool = False,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     resume: str | Path | None = None,
     random_state: int | None = None,
     progress: Progress = quiet,
@@ -106,15 +106,21 @@ def tune(
         As in `audit`; `most_pairs=0` assumes that nobody recognises a record.
     thorough : bool
         Run every attack in every round and under every key: some three times the work.
-    n_jobs : int
-        Processes, as in scikit-learn: -1 for as many as there are cores. The results do not
-        depend on it. A script that asks for more than one must run under
+    n_jobs : int or None
+        Processes, as in scikit-learn: None for one, -1 for as many as there are cores. The
+        results do not depend on it. A script that asks for more than one must run under
         `if __name__ == "__main__":`, as with all of Python's processes.
     resume : path, optional
         A file that keeps every measurement; a search that was stopped goes on from there.
     random_state : int, optional
         Of the search's draws; None draws one, or takes the one of the file to resume from.
     progress : callable, optional
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> frontier = ig.tune(X, ["gaussian"], n_outliers=10, random_state=0)  # doctest: +SKIP
+    >>> frontier.save('frontier.html')  # doctest: +SKIP
     """
     wishes = {"min_detection": min_detection, "max_attack_gain": max_attack_gain}
     for name, value in (wishes | ({} if min_auc is None else {"min_auc": min_auc})).items():
@@ -181,7 +187,7 @@ def tune(
             for i, (c, one) in enumerate(zip(tried, first, strict=True))
         ]
 
-    jobs = available(n_jobs) if len(X) >= _WORTH_PROCESSES else 1
+    jobs = available(as_scikit_learn(n_jobs)) if len(X) >= _WORTH_PROCESSES else 1
     out: list[Point] = []
     with Workers(measure, parts, settings, jobs) as workers:
         for number, a_round in enumerate(rounds):

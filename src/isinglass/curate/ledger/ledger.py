@@ -39,6 +39,13 @@ class Ledger:
 
     Several processes may use one ledger at once, and threads and curators may share a `Ledger`;
     a process that was forked opens its own.
+
+    Examples
+    --------
+    >>> ledger = ig.Ledger("ledger.db")
+    >>> curator = ig.Curator([[0.5], [1.5]], beta=1, r=1, budget=1, ledger=ledger)
+    >>> curator.ask([0.5], epsilon="0.25").left
+    0.75
     """
 
     def __init__(

@@ -161,6 +161,12 @@ def compile_mechanism(
     References
     ----------
     Asif et al. 2019, Construction 2.
+
+    Examples
+    --------
+    >>> compiled = ig.mechanisms.compile(ig.mechanisms.dp(5, 1.0, "0.5"))
+    >>> type(compiled).__name__
+    'CompiledMechanism'
     """
     question = mechanism.question
     if question.privacy != "differential":

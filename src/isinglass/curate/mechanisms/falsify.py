@@ -58,6 +58,12 @@ def falsify(
         Most copies of a record. There are (most + 1) ** len(universe) tables.
     metric : str or Metric, default="euclidean"
         The distance.
+
+    Examples
+    --------
+    >>> mechanism = ig.mechanisms.sparse(2, 1.0, "0.5")
+    >>> ig.mechanisms.falsify(mechanism, [[1.0], [2.0], [3.0]], most=2).holds
+    True
     """
     places = np.asarray(universe, dtype=np.float64)
     places = places[:, None] if places.ndim == 1 else places

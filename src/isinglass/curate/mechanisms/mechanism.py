@@ -144,6 +144,12 @@ def bounded_mechanism(question: Question, epsilon: Any, *, cap: int | None = Non
     References
     ----------
     Asif et al. 2019, Construction 1, Theorems 4.1 and 4.6.
+
+    Examples
+    --------
+    >>> question = ig.mechanisms.sparse(5, 1.0, "0.5").question
+    >>> ig.mechanisms.bounded(question, "0.25").micro  # millionths of epsilon
+    250000
     """
     if not isinstance(question, Question):
         raise ValueError(f"question must be a Question, got {type(question).__name__}")
@@ -162,19 +168,40 @@ def bounded_mechanism(question: Question, epsilon: Any, *, cap: int | None = Non
 def sparse_mechanism(
     beta: float, r: float, epsilon: Any, *, count_query: bool = True, cap: int | None = None
 ) -> Mechanism:
-    """Is this place sparse? Differential privacy for every record; see `Sparse`."""
+    """Is this place sparse? Differential privacy for every record; see `Sparse`.
+
+    Examples
+    --------
+    >>> mechanism = ig.mechanisms.sparse(5, 1.0, "0.5")
+    >>> mechanism.micro  # millionths of epsilon
+    500000
+    """
     return bounded_mechanism(Sparse(checked_beta(beta), r, count_query), epsilon, cap=cap)
 
 
 def dp_mechanism(beta: float, r: float, epsilon: Any, *, cap: int | None = None) -> Mechanism:
-    """Is this record present and an anomaly? Differential privacy; see `Present`."""
+    """Is this record present and an anomaly? Differential privacy; see `Present`.
+
+    Examples
+    --------
+    >>> mechanism = ig.mechanisms.dp(5, 1.0, "0.5")
+    >>> mechanism.micro  # millionths of epsilon
+    500000
+    """
     return bounded_mechanism(Present(checked_beta(beta), r), epsilon, cap=cap)
 
 
 def sensitive_mechanism(
     beta: float, r: float, epsilon: Any, *, k: int = 1, cap: int | None = None
 ) -> Mechanism:
-    """Is this record present and an anomaly? Sensitive privacy; see `Sensitive`."""
+    """Is this record present and an anomaly? Sensitive privacy; see `Sensitive`.
+
+    Examples
+    --------
+    >>> mechanism = ig.mechanisms.sensitive(5, 1.0, "0.5", k=2)
+    >>> mechanism.micro  # millionths of epsilon
+    500000
+    """
     return bounded_mechanism(Sensitive(checked_beta(beta), r, k), epsilon, cap=cap)
 
 

@@ -85,6 +85,13 @@ def choose_beta_r(
     ----------
     E. M. Knorr, R. T. Ng: Algorithms for mining distance-based outliers in large datasets.
     VLDB 1998.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> chosen = ig.choose_beta_r(X, outlier_fraction=0.05)
+    >>> chosen.beta, round(chosen.r, 3)
+    (1, 0.163)
     """
     places, declared = in_space(table, space, metric, p, weights)
     if not len(places):

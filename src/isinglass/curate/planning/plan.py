@@ -158,6 +158,13 @@ def plan(
     beta, r, mode, k : the question, as in `Curator`.
     queries : records that are to be asked about; the plan says how many fit under the budget.
     space : the declared space; without it `metric`, `p` and `weights` say the distance.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> plan = ig.plan(budget="1", epsilon="0.1", table=X, beta=5, r=0.2)
+    >>> type(plan).__name__
+    'Plan'
     """
     if (epsilon is None) == (target_recall is None):
         raise ValueError(

@@ -117,6 +117,16 @@ def choose_r_privately(
         curator of this table does, with any r of the grid. None: the caller keeps count.
     space : the declared space; without it `metric`, `p` and `weights` say the distance.
     user : in whose name the ledger is charged.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> chosen = ig.choose_r_privately(
+    ...     X, beta=5, grid=[0.1, 0.2, 0.4], epsilon="1", outlier_fraction=0.05, blocks=5,
+    ...     ledger=None,
+    ... )
+    >>> chosen.r in (0.1, 0.2, 0.4)
+    True
     """
     whole = checked_beta(beta)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= whole:

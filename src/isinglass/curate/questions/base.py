@@ -61,6 +61,12 @@ class Question(ABC):
         Whether all neighbours are covered, or those that `covers` accepts.
     lipschitz : int, default=1
         The factor of claim 2, and of the price.
+
+    Examples
+    --------
+    >>> mechanism = ig.mechanisms.sparse(5, 1.0, "0.5")
+    >>> isinstance(mechanism.question, ig.Question)
+    True
     """
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from isinglass.curate.questions.base import Array, Counts, Look, Question
 from isinglass.errors import PrivacyWarning
 from isinglass.plain import plain
 from isinglass.stated import is_number
+from isinglass.warn import warn
 
 
 def sparse_distance(near: int, beta: int) -> int:
@@ -237,7 +237,7 @@ def checked_k(k: Any, beta: int) -> int:
     if k > beta:
         raise ValueError(f"k must be at most beta, which is {beta}, got {k}")
     if k == beta:
-        warnings.warn(
+        warn(
             PrivacyWarning(
                 f"k is beta, {beta}: no gain over dp, which makes the same answers and promises "
                 "more; take a smaller k"

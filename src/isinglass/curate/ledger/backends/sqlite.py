@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from isinglass.curate.ledger.backends.base import (
 )
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError, PrivacyWarning
+from isinglass.warn import warn
 
 _PROBES = 512  # digests looked up by one statement
 
@@ -51,10 +51,9 @@ class SQLite(Database):
         if self.empty:
             return
         if open_to_others := [p for p in self._files() if files.open_to_others(p)]:
-            warnings.warn(
+            warn(
                 PrivacyWarning(f"others can read the ledger {path}, which holds records asked "
                                f"about; run `chmod 600 {' '.join(map(str, open_to_others))}`"),
-                stacklevel=5,
             )  # fmt: skip
 
     def _files(self) -> list[Path]:

@@ -1,0 +1,29 @@
+# The names of `isinglass.attacks`.
+
+from isinglass.attack.collusion import CollusionAttack as CollusionAttack
+from isinglass.attack.decoding import DecodingAttack as DecodingAttack
+from isinglass.attack.distance import DistanceAttack as DistanceAttack
+from isinglass.attack.ica import ICAAttack as ICAAttack
+from isinglass.attack.kept_columns import KeptColumnsAttack as KeptColumnsAttack
+from isinglass.attack.knowledge import Colluders as Colluders
+from isinglass.attack.knowledge import ColumnStatistics as ColumnStatistics
+from isinglass.attack.knowledge import KeptColumns as KeptColumns
+from isinglass.attack.knowledge import Knowledge as Knowledge
+from isinglass.attack.knowledge import KnownPairs as KnownPairs
+from isinglass.attack.knowledge import KnownRecords as KnownRecords
+from isinglass.attack.knowledge import OtherReleases as OtherReleases
+from isinglass.attack.knowledge import PopulationSample as PopulationSample
+from isinglass.attack.knowledge import PublicParameters as PublicParameters
+from isinglass.attack.knowledge import PublicTable as PublicTable
+from isinglass.attack.knowledge import RowOrder as RowOrder
+from isinglass.attack.knowledge import StolenKey as StolenKey
+from isinglass.attack.known_input import KnownInputAttack as KnownInputAttack
+from isinglass.attack.linkage import LinkageAttack as LinkageAttack
+from isinglass.attack.map_estimate import MAPAttack as MAPAttack
+from isinglass.attack.naive import NaiveAttack as NaiveAttack
+from isinglass.attack.posterior import PosteriorAttack as PosteriorAttack
+from isinglass.attack.row_order import RowOrderAttack as RowOrderAttack
+from isinglass.attack.sample import SampleAttack as SampleAttack
+from isinglass.attack.spectral import SpectralAttack as SpectralAttack
+from isinglass.attack.stolen_key import StolenKeyAttack as StolenKeyAttack
+from isinglass.attack.unit_pursuit import UnitPursuitAttack as UnitPursuitAttack
