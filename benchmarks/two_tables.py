@@ -32,7 +32,9 @@ def main() -> None:
     )
     print(f"{len(np.intersect1d(before, after))} of {N_OUTLIERS} outliers are found again")
     pairs = np.random.default_rng(0).choice(len(X), size=N_PAIRS, replace=False)
-    guess = ig.KnownInputAttack(random_state=0).guess(Z, ig.KnownPairs(pairs, X[pairs]))
+    guess = ig.attacks.KnownInputAttack(random_state=0).guess(
+        Z, ig.attacks.KnownPairs(pairs, X[pairs])
+    )
     others = np.setdiff1d(np.arange(len(X)), pairs)
     for name, values in ((f"{N_PAIRS} known pairs", guess), ("a blind guess", X.mean(axis=0))):
         near = np.abs(values - X)[others] <= 0.1 * (high - low)

@@ -151,7 +151,7 @@ print(len(ig.DistanceOutliers(n_outliers=5, n_neighbors=3).fit(released).outlier
 for where in (folder + "/ledger.db", "postgresql://somewhere/ledger"):
     try:
         ig.Ledger(where)
-    except ig.LedgerError as error:
+    except ig.errors.LedgerError as error:
         print(error)
 print(doctor._ledgers())
 """

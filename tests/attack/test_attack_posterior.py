@@ -196,7 +196,7 @@ def test_factors_that_are_cut_tell_where_a_value_must_lie(known):
     released = veil.fit_transform(table)
     said = PublicParameters("multiplicative_noise", {"scale": 1.0})
     if known == "sample":
-        facts = said | ig.PopulationSample(table[500:]) | ColumnStatistics.of(table)
+        facts = said | ig.attacks.PopulationSample(table[500:]) | ColumnStatistics.of(table)
     else:
         facts = said | ColumnStatistics.of(table)
     guess = PosteriorAttack(random_state=0).guess(released, facts)[:500]
