@@ -14,6 +14,7 @@ from pathlib import Path
 from isinglass import stated
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.naming import spell
 from isinglass.table.fingerprint import Fingerprint, Fingerprinter
 from isinglass.table.write import sync
 
@@ -76,7 +77,7 @@ class Register:
                 if not again and self.earlier(fingerprint):
                     raise ReleaseError(
                         "the same rows were released by someone else at this very moment; pass "
-                        "--again if that is meant"
+                        f"{spell('again', True)} if that is meant"
                     )
                 # A line that a crash cut short must not swallow this one.
                 size = os.fstat(handle).st_size

@@ -405,10 +405,10 @@ def test_tune_says_no_in_one_sentence(run, folder):
     left = set(os.listdir(folder))
     for wrong, says in (
         (["--methods", "magic"], "methods must be"),
-        (["--pairs", "-1"], "--pairs must be >= 0"),
+        (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),
-        (["--max-gain", "7"], "--max-gain must be >= 0 and <= 1, got 7"),
+        (["--max-attack-gain", "7"], "--max-attack-gain must be >= 0 and <= 1, got 7"),
         (["--attacker", "spy"], "--attacker must be one of outsider, acquainted, insider"),
         (["--min-auc", "0.9"], "--min-auc needs --label"),
         (["--jobs", "0"], "--jobs must be >= 1, or -1, got 0"),

@@ -16,6 +16,7 @@ from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.auditing.files.provenance import remade
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
+from isinglass.naming import spell
 from isinglass.release import Facts
 
 Array = NDArray[Any]
@@ -44,7 +45,7 @@ def origin_line(facts: Facts | None, *, shown: bool) -> PolicyLine:
             "the policy goes by the attacks listed alone)",
             met=False,
         )
-    return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
+    return PolicyLine(ORIGIN, f"only the release says so; {spell('key')} would show it", met=False)
 
 
 def secret_line(seeded: bool) -> PolicyLine | None:
