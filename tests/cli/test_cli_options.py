@@ -2,6 +2,7 @@
 
 import ast
 import re
+import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from tests.cli.commands import inside
 
 import isinglass
 from isinglass import cli
+from isinglass.cli.stopping import StoppedError
 from isinglass.cli.usage import RENAMED
+from isinglass.demo import story
 from isinglass.errors import TableError
 from isinglass.naming import spell, spell_call, spelled
 from isinglass.table.columns import choose_columns
@@ -150,6 +153,22 @@ def test_one_is_not_plural(table):
     Path("one.csv").write_text("a\n1\n2\n4\n")
     done = inside("release", "one.csv", "-o", "one.parquet", "--method", "gaussian")
     assert "(3 rows, 1 column)" in done.stdout
+
+
+def test_a_release_is_not_given_the_ending_of_another_kind_of_file(table):
+    done = inside("release", "t.csv", "-o", "r.csv", "--drop", "id_*")
+    assert done.returncode == 2
+    assert done.stderr == "isinglass: a release is a Parquet file; name OUT r.parquet\n"
+
+
+def test_a_demo_that_is_stopped_says_what_may_be_there(tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise StoppedError(signal.SIGINT)
+
+    monkeypatch.setattr(story, "run", stop)
+    done = inside("demo", "-o", "d", cwd=tmp_path)
+    assert done.returncode == 130
+    assert "d may hold part of the story" in done.stderr
 
 
 def test_messages_name_parameters_and_the_command_line_its_options(table):

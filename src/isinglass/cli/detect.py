@@ -132,7 +132,8 @@ def detect(
         _show(found, len(columns), seconds, out)
     tell: Callable[[str], None] = show.say if as_json else show.echo
     if rows.n_left_out:
-        tell(f"{rows.n_left_out:,} rows with missing values were left out")
+        were = "was" if rows.n_left_out == 1 else "were"
+        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import echo, print_json, say
+from isinglass.cli.show import counted, echo, print_json, say
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger
@@ -89,7 +89,7 @@ def verify(
         for problem in found.problems:
             say(f"isinglass: {problem}")
     else:
-        echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
+        echo(f"the chain of {counted(found.entries, 'row')} is whole; head {found.head}")
     if found.problems:
         raise typer.Exit(1)
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
 
+#: Endings that would promise another kind of file.
+OTHER_KINDS = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".arrow", ".feather", ".ipc", ".zip")
+
 
 def release(
     table: Annotated[
@@ -82,6 +85,8 @@ def release(
     from isinglass.publish import write_release
     from isinglass.table.scale import read_bounds
 
+    if out.suffix.lower() in OTHER_KINDS:
+        raise ReleaseError(f"a release is a Parquet file; name OUT {out.stem}.parquet")
     if use_key is not None and (key or settings or public_matrix or method):
         raise ReleaseError(
             "--use-key brings its method and settings; leave --method, --set, --key and "
