@@ -90,11 +90,11 @@ def test_without_force_nothing_is_replaced(tmp_path):
     path = tmp_path / "out.bin"
     with whole_file(path, force=False) as temporary:
         temporary.write_bytes(b"first")
-    with pytest.raises(ReleaseError, match=r"exists; .*--force"), whole_file(path, force=False):
+    with pytest.raises(ReleaseError, match=r"exists; .*force=True"), whole_file(path, force=False):
         pytest.fail("the body must not run")
     path.unlink()
     with (  # noqa: PT012 - the target appears while we write
-        pytest.raises(ReleaseError, match=r"exists; .*--force"),
+        pytest.raises(ReleaseError, match=r"exists; .*force=True"),
         whole_file(path, force=False) as temporary,
     ):
         temporary.write_bytes(b"second")

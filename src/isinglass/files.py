@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from isinglass.errors import ReleaseError
+from isinglass.naming import spell
 
 try:
     import fcntl
@@ -60,7 +61,9 @@ def whole_file(target: str | Path, *, mode: int = 0o644, force: bool = True) -> 
         with contextlib.suppress(OSError):
             sync(target.parent)
     except FileExistsError:
-        raise ReleaseError(f"{target} exists; choose another name or pass --force") from None
+        raise ReleaseError(
+            f"{target} exists; choose another name or pass {spell('force', True)}"
+        ) from None
     except OSError as error:
         raise ReleaseError(
             f"{target} cannot be written: {_reason(error)}; nothing was left behind"
@@ -185,7 +188,7 @@ def refuse_unwritable(target: Path, *, force: bool = True) -> None:
     if not os.access(target.parent, os.W_OK):
         raise ReleaseError(f"the folder {target.parent} is not writable; choose another target")
     if os.path.lexists(target) and not force:
-        raise ReleaseError(f"{target} exists; choose another name or pass --force")
+        raise ReleaseError(f"{target} exists; choose another name or pass {spell('force', True)}")
 
 
 def sync(path: Path | int) -> None:

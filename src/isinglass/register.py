@@ -13,6 +13,7 @@ from pathlib import Path
 from isinglass import files, stated
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.naming import spell
 from isinglass.table.fingerprint import Fingerprint, Fingerprinter
 
 
@@ -74,7 +75,7 @@ class Register:
                 if not again and self.earlier(fingerprint):
                     raise ReleaseError(
                         "the same rows were released by someone else at this very moment; pass "
-                        "--again if that is meant"
+                        f"{spell('again', True)} if that is meant"
                     )
                 first = files.append_line(handle, line)
             if first:

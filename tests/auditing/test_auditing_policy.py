@@ -55,6 +55,10 @@ def test_detection_is_compared_at_its_lower_limit():
     assert failing(policy, findings(low=0.79)) == [
         "detection at least 0.8: 0.790 at the lower limit (0.900 measured)"
     ]
+    # Rounded to three digits it would read as met.
+    assert failing(policy, findings(low=0.79996)) == [
+        "detection at least 0.8: 0.79996 at the lower limit (0.900 measured)"
+    ]
 
 
 def test_an_attack_is_compared_at_its_upper_limit():

@@ -59,7 +59,7 @@ def test_a_text_of_other_codes_or_of_its_own_name_is_audited(tmp_path):
 
 
 def test_a_column_that_left_cannot_be_dropped(tmp_path):
-    with pytest.raises(AuditError, match=r"--drop says were not released: c, d"):
+    with pytest.raises(AuditError, match=r"`drop` says were not released: c, d"):
         audited(TABLE, NOISY, tmp_path, drop=["c", "d"])
     renamed = TABLE[["c"]].rename(columns={"c": "z"})
     release = pd.concat([NOISY[["a", "b"]], renamed], axis=1)

@@ -46,9 +46,9 @@ LINES = [
      " --also-released", 0),
     ("ledger show", "ledger show {w}.db", 0),
     ("ledger verify", "ledger verify {w}.db", 0),
-    ("ledger backup", "ledger backup {w}.db {w}.copy.db", 0),
+    ("ledger backup", "ledger backup {w}.db -o {w}.copy.db", 0),
     ("ledger amend", "ledger amend {w}.db --budget 2 --reason more", 0),
-    ("ledger admit", "ledger admit {w}.db ann --budget 0.1 --reason asked", 0),
+    ("ledger admit", "ledger admit {w}.db ann --user-budget 0.1 --reason asked", 0),
     ("reproduce", "reproduce", 0),
     ("doctor", "doctor", 0),
     ("demo", "demo", 0),
@@ -202,7 +202,7 @@ def test_every_command_with_its_defaults(folder, way):
 
 
 def test_a_bar_is_shown_in_a_terminal_and_leaves_nothing_in_a_pipe(folder):
-    words = shlex.split("audit flights.csv flights.parquet --drop tail_number --pairs 3")
+    words = shlex.split("audit flights.csv flights.parquet --drop tail_number --max-pairs 3")
     shown = in_terminal(words)[1]
     assert "attacks" in shown
     assert "\x1b[" in shown

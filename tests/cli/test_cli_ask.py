@@ -110,29 +110,29 @@ def test_the_table_itself_is_no_list_of_records(run):
         ([*FIRST, "--budget", "much"], ["--budget must be"]),
         ([*FIRST, "--epsilon", "1_0"], ["--epsilon must be", "got 1_0"]),
         ([*FIRST, "--mode", "sensitive", "--k", "4"], ["isinglass: --k must be", "got 4"]),
-        ([*FIRST, "--mode", "guess"], ["--mode must be sparse, sensitive or dp, got guess"]),
+        ([*FIRST, "--mode", "guess"], ["--mode", "'guess' is not one of 'sparse'"]),
         ([*FIRST, "--r", "-1"], ["isinglass: --r must be"]),
         ([*FIRST, "--beta", "0"], ["isinglass: --beta must be"]),
-        ([*FIRST, "--metric", "cosine"], ["isinglass: --metric must be one of"]),
+        ([*FIRST, "--metric", "cosine"], ["--metric", "'cosine' is not one of"]),
         ([*FIRST, "--metric", "minkowski"], ["--p"]),
         ([*FIRST, "--metric", "minkowski", "--p", "0.5"], ["isinglass: --p must be >= 1"]),
         ([*FIRST, "--p", "3"], ["--p is the power of --metric minkowski"]),
-        ([*FIRST, "--k", "2"], ["--k is of --mode sensitive"]),
-        ([*FIRST, "--mode", "dp", "--k", "1"], ["--k is of --mode sensitive"]),
-        ([*FIRST, "--mode", "dp", "--existing"], ["--existing is of --mode sparse"]),
+        ([*FIRST, "--k", "2"], ["--k goes with --mode sensitive"]),
+        ([*FIRST, "--mode", "dp", "--k", "1"], ["--k goes with --mode sensitive"]),
+        ([*FIRST, "--mode", "dp", "--no-count-query"], ["--no-count-query goes with"]),
         ([*FIRST, "--modes", "dp"], ["--modes must list", "--mode sparse among them"]),
         ([*FIRST, "--modes", "sparse,best"], ["--modes must list", "got sparse,best"]),
         ([*FIRST, "--modes", "sparse,sensitive"], ["isinglass: --modes may allow sensitive only"]),
         ([*FIRST, "--weights", "pulse=0"], ["isinglass: --weights must be between"]),
         ([*FIRST, "--weights", "height=2"], ["--weights names height"]),
         ([*FIRST, "--user", ""], ["isinglass: --user must be"]),
-        ([*FIRST, "--key", "\n"], ["isinglass: --key must be"]),
+        ([*FIRST, "--request-id", "\n"], ["isinglass: --request-id must be"]),
         ([*FIRST, "--new-version", ""], ["isinglass: --new-version must be"]),
         ([*FIRST, "--user-budget", "0"], ["--user-budget must be"]),
-        ([*FIRST, "--dry-run", "--key", "a"], ["--dry-run", "leave --key"]),
+        ([*FIRST, "--dry-run", "--request-id", "a"], ["--dry-run", "leave --request-id"]),
         ([*FIRST, "--dry-run", "-o", "a.csv"], ["--dry-run", "leave --out"]),
         ([*FIRST, "--drop", "nothing"], ["no column named nothing in table.csv or records.csv"]),
-        ([*FIRST, "--missing", "median"], ["--missing must be error or drop"]),
+        ([*FIRST, "--missing", "median"], ["--missing", "'median' is not one of"]),
         ([*FIRST, "--out", "answers.txt"], ["--out must end in .csv"]),
         ([*FIRST, "--records-per-person", "0"], ["isinglass: --records-per-person must be"]),
         ([*FIRST, "--space", "space.json", "--metric", "hamming"], ["--space brings"]),
@@ -283,11 +283,11 @@ def test_the_answers_file_says_what_the_document_says(run):
 
 
 def test_a_key_returns_the_same_answers_and_refuses_another_request(run):
-    first = json.loads(run(*FIRST, "--key", "one", "--fresh", "--json")[1])
-    again = json.loads(run(*AGAIN, "--key", "one", "--fresh", "--json")[1])
+    first = json.loads(run(*FIRST, "--request-id", "one", "--fresh", "--json")[1])
+    again = json.loads(run(*AGAIN, "--request-id", "one", "--fresh", "--json")[1])
     assert again["answers"] == first["answers"]
     assert again["spent"] == 0.0
-    refused(run(*AGAIN, "--key", "one", "--fresh", "--epsilon", "0.05"), 2, "key")
+    refused(run(*AGAIN, "--request-id", "one", "--fresh", "--epsilon", "0.05"), 2, "key")
 
 
 def test_a_users_budget_is_below_the_tables(run):

@@ -256,7 +256,7 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder):
         (["audit", "p.csv", "noise.parquet"], ["was made from: height, heat; it is another"]),
         ([*two, "--also", "r.parquet"], ["counts once", "--also"]),
         ([*two, "--key", "b.toml"], ["b.toml is not an isinglass key file"]),
-        ([*two, "--missing", "guess"], ["missing must be one of"]),
+        ([*two, "--missing", "guess"], ["'guess' is not one of"]),
         (["audit", "absent.csv", "r.parquet"], ["No such file"]),
         (["audit", "t.parquet", "absent.parquet"], ["No such file"]),
     ):
@@ -408,11 +408,11 @@ def test_tune_says_no_in_one_sentence(run, folder):
     left = set(os.listdir(folder))
     for wrong, says in (
         (["--methods", "magic"], "methods must be"),
-        (["--pairs", "-1"], "--pairs must be >= 0"),
+        (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),
-        (["--max-gain", "7"], "--max-gain must be >= 0 and <= 1, got 7"),
-        (["--attacker", "spy"], "--attacker must be one of outsider, acquainted, insider"),
+        (["--max-attack-gain", "7"], "--max-attack-gain must be >= 0 and <= 1, got 7"),
+        (["--attacker", "spy"], "'spy' is not one of 'outsider', 'acquainted', 'insider'"),
         (["--min-auc", "0.9"], "--min-auc needs --label"),
         (["--jobs", "0"], "--jobs must be >= 1, or -1, got 0"),
         (["--label", "absent"], "no column named absent"),

@@ -73,7 +73,13 @@ def test_a_demand_that_is_not_met_or_not_measured_is_exit_1(folder, policy):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--id", "name"), ("--trials", "2"), ("-n", "5"), ("--pairs", "0"), ("--also", "table.csv")],
+    [
+        ("--id", "name"),
+        ("--trials", "2"),
+        ("-n", "5"),
+        ("--max-pairs", "0"),
+        ("--also", "table.csv"),
+    ],
 )
 def test_options_of_releases_are_refused(folder, option, value):
     done = audit(folder, option, value)

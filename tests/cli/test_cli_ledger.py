@@ -26,9 +26,11 @@ def test_ledger_show_and_head_tell_no_coordinates(run):
     assert not any("76543" in line or "50.0" in line for line in told)
     summary = json.loads(run("ledger", "show", "ledger.db", "--json")[1])
     assert summary["spent"] == 0.3
-    head = run("ledger", "show", "ledger.db", "--head")[1].strip()
+    head = run("ledger", "show", "ledger.db", "--head-only")[1].strip()
     assert head == summary["head"]
-    assert json.loads(run("ledger", "show", "ledger.db", "--head", "--json")[1]) == {"head": head}
+    assert json.loads(run("ledger", "show", "ledger.db", "--head-only", "--json")[1]) == {
+        "head": head
+    }
     assert run("ledger", "verify", "ledger.db", "--head", head)[0] == 0
     assert run("ledger", "show", "nothing.db")[0] == 2
     assert not os.path.exists("nothing.db")
@@ -95,7 +97,7 @@ def test_show_tells_amendments_and_versions_with_their_reasons(run):
 
 def test_accept_notes_the_head_anew(run):
     run(*FIRST)
-    head = run("ledger", "show", "ledger.db", "--head")[1].strip()
+    head = run("ledger", "show", "ledger.db", "--head-only")[1].strip()
     (note,) = Path(os.environ["ISINGLASS_HOME"], "ledgers").glob("*.head")
     note.unlink()
     refused(run(*AGAIN), 2, "isinglass ledger verify", "--accept")
@@ -118,12 +120,12 @@ def test_accept_notes_the_head_anew(run):
 
 def test_a_backup_is_a_whole_ledger(run):
     run(*FIRST)
-    code, out, _ = run("ledger", "backup", "ledger.db", "copy.db")
+    code, out, _ = run("ledger", "backup", "ledger.db", "-o", "copy.db")
     assert code == 0
     assert "keep it as closed as the ledger itself" in out
     assert run("ledger", "verify", "copy.db")[0] == 0
     assert os.stat("copy.db").st_mode & 0o077 == 0
-    refused(run("ledger", "backup", "ledger.db", "copy.db"), 2, "copy.db")
-    found = json.loads(run("ledger", "backup", "ledger.db", "second.db", "--json")[1])
-    head = run("ledger", "show", "ledger.db", "--head")[1].strip()
+    refused(run("ledger", "backup", "ledger.db", "-o", "copy.db"), 2, "copy.db")
+    found = json.loads(run("ledger", "backup", "ledger.db", "-o", "second.db", "--json")[1])
+    head = run("ledger", "show", "ledger.db", "--head-only")[1].strip()
     assert found == {"copy": "second.db", "head": head}

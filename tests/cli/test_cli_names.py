@@ -56,7 +56,7 @@ def test_a_release_with_any_names_is_made_audited_and_shown(run):
     assert not DEADLY & set(page)
     assert "<b>&" not in page
     assert "\\x1b[31mred" in page
-    audited = run("audit", "t.parquet", "r.parquet", "--pairs", "20")
+    audited = run("audit", "t.parquet", "r.parquet", "--max-pairs", "20")
     for shown in (done, audited, run("detect", "t.parquet"), run("detect", "r.parquet")):
         assert shown[0] == 0, shown
         for said in shown[1:]:
@@ -69,7 +69,7 @@ def test_a_release_with_any_names_is_made_audited_and_shown(run):
 def test_an_error_about_a_name_is_one_line_without_color(run):
     for name in NAMES:
         code, out, err = run(
-            "release", "t.parquet", "-o", "r.parquet", "--drop", f"{name}?", "--force"
+            "release", "t.parquet", "-o", "r.parquet", "--drop", f"{name}!", "--force"
         )
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert not DEADLY & set(err)

@@ -42,7 +42,8 @@ def test_usage_errors_exit_2():
     for arguments, run in zip(wrong, (typed, inside, inside, inside), strict=True):
         result = run(*arguments)
         assert result.returncode == 2
-        assert "Error" in result.stderr
+        assert result.stderr.startswith("isinglass: ")
+        assert result.stderr.count("\n") == 1
         assert "Traceback" not in result.stderr
 
 

@@ -29,9 +29,9 @@ def asked(line):
     "options",
     [
         [],
-        ["--scale", "range", "--space", "my space.json"],
+        ["--scale-by", "range", "--space", "my space.json"],
         ["--components", "1", "--space", "space.json"],
-        ["--scale", "deviation", "--components", "1", "--space", "space.json", "--drop", "age"],
+        ["--scale-by", "deviation", "--components", "1", "--space", "space.json", "--drop", "age"],
         ["--bounds", "bounds.csv"],
         ["--bounds", "bounds.csv", "--space", "space.json", "--metric", "manhattan"],
         ["--metric", "chebyshev", "--drop", "age"],
@@ -73,7 +73,7 @@ def test_a_plan_leads_to_a_command_that_runs(run):
     rng = np.random.default_rng(1)
     write("past.csv", rng.normal(size=(400, 2)).round(3).tolist())
     code, out, _ = run(
-        "plan", "past.csv", "--outlier-fraction", "0.02", "--scale", "deviation",
+        "plan", "past.csv", "--outlier-fraction", "0.02", "--scale-by", "deviation",
         "--space", "space.json", "-o", "plan.json", "--queries", "records.csv", "--budget", "3",
     )  # fmt: skip
     assert code == 0
@@ -104,18 +104,18 @@ def test_a_plan_beyond_the_budget_gives_no_command(run):
         (["--outlier-fraction", "2"], ["isinglass: --outlier-fraction must"]),
         (["--outlier-fraction", "0.1", "--target-recall", "1.5"], [": --target-recall must"]),
         (["--outlier-fraction", "0.1", "--epsilon", "1", "--target-recall", "0.5"], ["leave one"]),
-        (["--outlier-fraction", "0.1", "--scale", "wide"], ["--scale must be percentiles"]),
-        (["--outlier-fraction", "0.1", "--scale", "range"], ["--scale is fitted", "--space"]),
+        (["--outlier-fraction", "0.1", "--scale-by", "wide"], ["'wide' is not one of"]),
+        (["--outlier-fraction", "0.1", "--scale-by", "range"], ["--scale-by is fitted", "--space"]),
         (["--outlier-fraction", "0.1", "--components", "1"], ["--components is fitted", "--space"]),
         (
             ["--outlier-fraction", "0.1", "--components", "3", "--space", "s.json"],
             ["isinglass: --components must be"],
         ),
         (
-            ["--outlier-fraction", "0.1", "--scale", "range", "--bounds", "b.csv"],
-            ["leave --scale out"],
+            ["--outlier-fraction", "0.1", "--scale-by", "range", "--bounds", "b.csv"],
+            ["leave --scale-by out"],
         ),
-        (["--outlier-fraction", "0.1", "--k", "2"], ["--k is of --mode sensitive"]),
+        (["--outlier-fraction", "0.1", "--k", "2"], ["--k goes with --mode sensitive"]),
         (["--outlier-fraction", "0.1", "--p", "3"], ["--p is the power"]),
         (["--outlier-fraction", "0.1", "--beta", "50"], ["isinglass: --beta must be less than"]),
         (["--outlier-fraction", "0.1", "--drop", "x"], ["no column named x in table.csv"]),

@@ -148,7 +148,7 @@ def test_json_is_one_document_with_the_rows_of_every_figure(run):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["folding"], "PAPER must be all, distortion"),
+        (["folding"], "'folding' is not one of 'all', 'distortion'"),
         (["rotation", "--quick", "--full"], "do not go together"),
         (["rotation", "--seed", "-1"], "--seed must be >= 0"),
         (["rotation", "--data", "nowhere"], "--data must be a folder"),

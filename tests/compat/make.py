@@ -166,7 +166,7 @@ def space(folder: Path) -> dict[str, Any]:
     """A space planned on public records."""
     plan = typed(
         folder, "plan", "public.csv", "--drop", "id,site", "--outlier-fraction", "0.1",
-        "--scale", "percentiles", "--components", 3, "--space", "space.json",
+        "--scale-by", "percentiles", "--components", 3, "--space", "space.json",
     )  # fmt: skip
     table = recipe.numbers(folder)
     places = ig.Space.load(folder / "space.json").places(table[:3])
@@ -198,7 +198,7 @@ def filled(folder: Path, where: str, name: str) -> dict[str, Any]:
 
     with home():
         ask("--budget", "2", "--user-budget", "1", table="earlier.csv")
-        ask("--new-version", "a record was added", "--key", "monday")
+        ask("--new-version", "a record was added", "--request-id", "monday")
         # No command pays everywhere: `choose_r_privately` does, as here.
         with (
             ig.Ledger(
@@ -211,12 +211,12 @@ def filled(folder: Path, where: str, name: str) -> dict[str, Any]:
             ),
         ):  # fmt: skip
             opened.charge_everywhere(50_000, "a count of all rows")
-        ledger("admit", where, "analyst", "--budget", "0.3", "--reason", "a study")
+        ledger("admit", where, "analyst", "--user-budget", "0.3", "--reason", "a study")
         ledger("amend", where, "--budget", "3", "--records-per-person", 2, "--reason", "agreed")
         ask("--user", "analyst")
         ask("--fresh")
         again = {who: ask("--user", who) for who in ("curator", "analyst")}
-        monday = ask("--key", "monday")
+        monday = ask("--request-id", "monday")
         prices = typed(folder, *recipe.asked("table.csv", where, held), "--dry-run", "--fresh")
         shown, verified = ledger("show", where), ledger("verify", where)
     shown.pop("ledger")  # where it lay

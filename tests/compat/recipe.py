@@ -25,7 +25,7 @@ TUNE = (
 )  # fmt: skip
 AUDIT = (
     "audit", "table.csv", "releases/rotation.parquet", "--key", "releases/rotation.key",
-    "--drop", "id,site", "--pairs", 8, "--trials", 1, "--seed", 1,
+    "--drop", "id,site", "--max-pairs", 8, "--trials", 1, "--seed", 1,
 )  # fmt: skip
 
 

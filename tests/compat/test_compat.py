@@ -95,7 +95,7 @@ def test_a_new_release_has_the_names_of_the_old(folder, typed):
 def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed, name):
     # The policy is met by what a key shows, and by nothing else.
     said = typed(
-        "audit", "table.csv", f"{name}.parquet", "--key", f"{name}.key", "--pairs", 0,
+        "audit", "table.csv", f"{name}.parquet", "--key", f"{name}.key", "--max-pairs", 0,
         "--trials", 1, "--seed", 1, "--policy", "policies/origin.toml",
     )  # fmt: skip
     assert said["rows"] == 60
@@ -162,7 +162,7 @@ def test_a_ledger_goes_on(folder, typed, kind, request):
     # Answered before: from the store, for nothing, to everybody their own.
     for user, answered in expected["again"].items():
         assert same(typed(*ask, "--user", user), answered)
-    assert same(typed(*ask, "--key", "monday"), expected["monday"])
+    assert same(typed(*ask, "--request-id", "monday"), expected["monday"])
     assert same(typed(*ask, "--dry-run", "--fresh"), expected["prices"])
     assert shown()["head"] == expected["show"]["head"]
     # Drawn anew, as the dry run said.

@@ -285,7 +285,7 @@ def test_a_note_that_is_gone_or_damaged_is_refused_until_it_is_accepted(where, s
         note.write_bytes({"damaged": bytes(len(whole)), "empty": b"", "cut": whole[:40]}[state])
     told = "no head of" if state == "missing" else "is damaged, or another ledger's note"
     for _ in range(2):  # refusing does not mend it
-        with pytest.raises(LedgerError, match=f"{told}.*`isinglass ledger verify LEDGER --accept`"):
+        with pytest.raises(LedgerError, match=f"{told}.*`Ledger.accept\\(reason=…\\)`"):
             Ledger(where)
     with Ledger(where, check=False) as ledger:
         (problem,) = ledger.verify().problems

@@ -34,7 +34,7 @@ def test_a_contract_is_read_as_it_was_written():
     [
         (
             {"cap": 11},
-            "budget of 0.00001 a place, got 0.000011; `isinglass ledger amend LEDGER --budget ",
+            r"budget of 0.00001 a place, got 0.000011; `Ledger.amend\(cap=11, reason=…\)` ",
         ),
         ({"cap": 9}, "budget of 0.00001 a place, got 0.000009; ask as it says$"),
         ({"modes": ("sparse", "dp")}, "does not allow mode dp, only sparse"),
@@ -42,9 +42,12 @@ def test_a_contract_is_read_as_it_was_written():
         ({"metric": {"name": "manhattan"}}, "another distance"),
         ({"scaling": {"low": [0], "high": [1]}}, "scaling of the columns"),
         ({"unit": "person"}, "unit of privacy"),
-        ({"records_per_person": 2}, "1 record per person, got 2; `.* --records-per-person 2 "),
+        ({"records_per_person": 2}, "1 record per person, got 2; `.*records_per_person=2, reason"),
         ({"user_cap": 5}, "another budget for a user: none"),
-        ({"also_released": True}, "has not left as a release; `.* amend LEDGER --also-released "),
+        (
+            {"also_released": True},
+            "has not left as a release; `.*also_released=True, reason",
+        ),
         ({"k_min": 1, "beta_max": 5, "r_min": 1.0}, "allows no sensitive question"),
         ({"rule": "mine", "beta_max": 5, "r_min": 1.0}, "allows no sensitive question"),
     ],

@@ -157,7 +157,7 @@ def run(tmp_path, monkeypatch):
     return command(tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("scale", [("--scale", "range"), ()])
+@pytest.mark.parametrize("scale", [("--scale-by", "range"), ()])
 def test_ask_refuses_the_table_that_the_plan_was_made_on(run, tmp_path, scale):
     """With or without a scaling: beta and r were chosen on it as well."""
     rows = np.random.default_rng(0).normal(size=(300, 2)).round(3)

@@ -316,6 +316,6 @@ def test_the_command_admits_users_and_tells_them_of_their_own_share(tmp_path, mo
     assert terms["shares"] == {"ann": 0.1, "bob": 0.1}
     dry = json.loads(run(*AGAIN, "--user", "bob", "--dry-run", "--json")[1])
     assert [(p["spent"], p["left"]) for p in dry["prices"]] == [(0.1, 0.0)] * 3
-    refused(run(*admit, "--budget", "0.2"), 2, "share must be at most")
+    refused(run(*admit, "--user-budget", "0.2"), 2, "share must be at most")
     shown = run("ledger", "show", "ledger.db")[1]
     assert "asked in May" in shown

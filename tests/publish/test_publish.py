@@ -107,7 +107,7 @@ def test_declared_bounds_are_public_and_do_not_warn(table, tmp_path):
 def test_values_outside_declared_bounds_are_counted_or_clipped(table, tmp_path):
     narrow = BOUNDS | {"b": (0.25, 1.0)}
     below = int((FRAME["b"] < 0.25).sum())
-    with pytest.raises(TableError, match=rf"b \({below}\).*--clip"):
+    with pytest.raises(TableError, match=rf"b \({below}\).*clip=True"):
         release(table, tmp_path / "out.parquet", bounds=narrow)
     assert not list(tmp_path.glob("*out*"))
     release(table, tmp_path / "out.parquet", bounds=narrow, clip=True)
@@ -199,7 +199,7 @@ def test_a_second_release_of_the_same_rows_is_refused(table, tmp_path):
     ig.write_release(table, tmp_path / "1.parquet", ig.Distortion(), drop=["tail"], again=True)
     disguised = FRAME.sample(frac=0.9, random_state=1)[["c", "a", "d", "b", "tail"]]
     for source, veil in ((table, ig.AdditiveNoise()), (disguised, ig.Distortion())):
-        with pytest.raises(ReleaseError, match=r"left before.*--again"):
+        with pytest.raises(ReleaseError, match=r"left before.*again=True"):
             release(source, tmp_path / "2.parquet", veil, again=False)
         assert not list(tmp_path.glob("*2.*"))
     written = release(table, tmp_path / "2.parquet", again=True)
@@ -308,7 +308,7 @@ def test_missing_values_are_settled_as_asked(missing, tmp_path):
     frame = FRAME.copy()
     frame.loc[3, "a"] = np.nan
     frame.loc[9, "b"] = np.inf
-    with pytest.raises(TableError, match=r"a \(1\), b \(1\).*--missing"):
+    with pytest.raises(TableError, match=r"a \(1\), b \(1\).*missing='drop'"):
         release(frame, tmp_path / "0.parquet")
     written = release(frame, tmp_path / "1.parquet", ig.AdditiveNoise(scale=1e-9), missing=missing)
     values = numbers(tmp_path / "1.parquet")
@@ -657,7 +657,7 @@ def test_a_gate_that_refuses_leaves_nothing_at_all(error, table, tmp_path):
         )  # fmt: skip
     assert set(os.listdir(tmp_path)) == before | {"home"}
     assert not (home / "releases.jsonl").exists()
-    # Nor does the next try need --again.
+    # Nor does the next try need `again`.
     release(table, tmp_path / "out.parquet", home=home, again=False)
 
 

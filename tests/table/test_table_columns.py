@@ -23,7 +23,7 @@ def test_columns_keep_the_tables_order_and_the_askers():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({}, "not numbers: c; .*--keep.*--drop"),
+        ({}, "not numbers: c; .*`keep`.*`drop`"),
         ({"keep": ["z"]}, "no column named z; it has a, b, c, d"),
         ({"keep": ["c"], "drop": ["c"]}, "column c is asked for twice"),
         ({"keep": ["c", "c"]}, "column c is asked for twice"),

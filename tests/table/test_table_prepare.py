@@ -42,7 +42,7 @@ def whole(found):
 
 @pytest.mark.usefixtures("rows")
 def test_missing_values_are_counted_over_the_whole_table():
-    with pytest.raises(TableError, match=r"a \(2\), b \(1\); .*--missing drop .*--missing median"):
+    with pytest.raises(TableError, match=r"a \(2\), b \(1\); .*missing='drop' .*missing='median'"):
         whole(source(FRAME, keep=["k"]))
     with pytest.raises(TableError, match=r"^row 1 \(from 0\) of the table .*; ask somebody$"):
         whole(source(FRAME, keep=["k"], advice="ask somebody"))
@@ -61,7 +61,7 @@ def test_medians_fill_in():
     X, kept = whole(source(FRAME, keep=["k"], missing="median"))
     np.testing.assert_array_equal(X, [[1, 1], [4, 2], [3, 3], [4, 3], [5, 5], [7, 6]])
     assert kept.num_rows == 6
-    with pytest.raises(TableError, match="without a single value: z; --drop"):
+    with pytest.raises(TableError, match=r"without a single value: z; .*`drop`"):
         source(FRAME.append_column("z", pa.nulls(6)), keep=["k"], missing="median")
 
 

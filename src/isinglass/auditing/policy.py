@@ -188,7 +188,8 @@ class Policy:
             found = findings.detection
             told, met = "not measured", False
             if found.low is not None and found.rate is not None and math.isfinite(found.low):
-                told = f"{found.low:.3f} at the lower limit ({found.rate:.3f} measured)"
+                low = _beside(found.low, self.minimum_detection)
+                told = f"{low} at the lower limit ({found.rate:.3f} measured)"
                 met = found.low >= self.minimum_detection
             yield PolicyLine(f"detection at least {self.minimum_detection:g}", told, met)
         yield from self._attack_lines(findings)
@@ -232,7 +233,7 @@ class Policy:
             worst = next((a for a in done if not math.isfinite(gain_of(a))), max(done, key=gain_of))
             yield PolicyLine(
                 f"{name} gains at most {limit:g} over its baseline",
-                f"{gain_of(worst):.3f} at the upper limit, knowing {worst.knowledge}",
+                f"{_beside(gain_of(worst), limit)} at the upper limit, knowing {worst.knowledge}",
                 gain_of(worst) <= limit,
             )
 
@@ -261,7 +262,7 @@ class Policy:
                 high = found.high
                 if name not in self.attackers:
                     high = self._high_apart(findings, high)
-                told = f"{high:.3f} at the upper limit"
+                told = f"{_beside(high, limit)} at the upper limit"
                 told += "; too few rows to tell members from others" if found.unclear else ""
                 yield PolicyLine(demand, told, high <= limit)
 
@@ -307,7 +308,7 @@ class Policy:
             ),
         ):
             if limit is not None:
-                said = "not measured" if value is None else f"{value:.3f}"
+                said = "not measured" if value is None else _beside(value, limit)
                 if limit is self.maximum_membership and widest is not None and widest.unclear:
                     said += " at the upper limit; too few rows to tell"
                 yield PolicyLine(f"{demand} {limit:g}", said, value is not None and value <= limit)
@@ -323,7 +324,7 @@ class Policy:
                 gain, name = max(gains, default=(math.inf, "no attack, since none was run"))
                 yield PolicyLine(
                     f"no attack gains more than {limit:g} of {what}",
-                    f"{gain:.3f}, by {name}",
+                    f"{_beside(gain, limit)}, by {name}",
                     gain <= limit,
                 )
         if findings.kind == MODEL:
@@ -339,14 +340,14 @@ class Policy:
         if self.maximum_verbatim is not None:
             yield PolicyLine(
                 f"at most {self.maximum_verbatim:g} of the released rows are records unchanged",
-                f"{findings.verbatim:.3f}",
+                _beside(findings.verbatim, self.maximum_verbatim),
                 findings.verbatim <= self.maximum_verbatim,
             )
         if self.maximum_unique is not None:
             unique = findings.unique or 0.0  # without kept columns nobody is alone in them
             yield PolicyLine(
                 f"at most {self.maximum_unique:g} of the rows are unique in the kept columns",
-                f"{unique:.3f}",
+                _beside(unique, self.maximum_unique),
                 unique <= self.maximum_unique,
             )
 
@@ -385,14 +386,19 @@ def _not_run(name: str, entries: list[AttackResult], findings: Findings) -> str 
     return None if entries else "it is missing"
 
 
+def _beside(value: float, limit: float) -> str:
+    """A measurement with so many digits that it is seen on its side of a limit."""
+    for digits in range(3, 9):
+        shown = float(f"{value:.{digits}f}")
+        if (shown < limit, shown > limit) == (value < limit, value > limit):
+            break
+    return f"{value:.{digits}f}"
+
+
 def _article(attacker: str) -> str:
     """An attacker as the subject of a sentence."""
-    return {
-        "outsider": "an outsider",
-        "acquainted": "somebody acquainted",
-        "insider": "an insider",
-        "key_holder": "a key holder",
-    }[attacker]
+    others = {"acquainted": "somebody acquainted", "key_holder": "a key holder"}
+    return others.get(attacker, f"an {attacker}")
 
 
 def _lacks(skipped: SkippedAttack, attacker: str) -> bool:

@@ -25,7 +25,9 @@ from isinglass.cli import (
     tune,
 )
 from isinglass.cli.stopping import StoppedError
+from isinglass.cli.usage import OptionSpelling, UsageError, is_help, usage_sentence
 from isinglass.files import STOP_SIGNALS
+from isinglass.naming import spelled
 from isinglass.printable import shorten
 
 #: characters of an error, which may quote a name or a setting from a file
@@ -80,14 +82,22 @@ def main() -> NoReturn:
     for number in STOP_SIGNALS:
         signal.signal(number, _stop)
     try:
-        app(arguments, prog_name="isinglass", standalone_mode=True)
+        with spelled(OptionSpelling()):
+            code = app(arguments, prog_name="isinglass", standalone_mode=False)
     except StoppedError as stop:
         _fail(stop.sentence, 128 + stop.number)
+    except typer.Abort:
+        _fail("nothing was typed, so nothing was done", 1)
+    except UsageError as error:
+        if is_help(error):
+            print(error, file=sys.stderr)
+            sys.exit(2)
+        _fail(usage_sentence(error), 2)
     except Exception as error:
         if debug:
             raise
         _fail(_sentence(error, arguments), 1 if _refused(error) else 2)
-    sys.exit(0)
+    sys.exit(code or 0)
 
 
 def _show_warning(message: Warning | str, *about: object, **more: object) -> None:
@@ -115,13 +125,14 @@ def _refused(error: Exception) -> bool:
 
 #: What `ask`, `plan` and `ledger` call the settings that a sentence may begin with.
 _OPTIONS = {
-    "cap": "--budget", "labels": "--label", "n_components": "--components",
+    "cap": "--budget", "key": "--request-id", "labels": "--label",
+    "n_components": "--components", "scale": "--scale-by",
 } | {
     name: "--" + name.replace("_", "-")
     for name in (
-        "also_released", "beta", "bounds", "budget", "epsilon", "head", "k", "key", "metric",
+        "also_released", "beta", "bounds", "budget", "epsilon", "head", "k", "metric",
         "modes", "new_version", "outlier_fraction", "p", "r", "reason", "records_per_person",
-        "scale", "target_recall", "user", "user_budget", "weights",
+        "target_recall", "user", "user_budget", "weights",
     )
 }  # fmt: skip
 

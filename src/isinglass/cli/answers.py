@@ -91,8 +91,8 @@ def tell_prices(prices: Sequence[Price], promise: Guarantee) -> None:
     """Prices to a person."""
     left = min(price.left for price in prices)
     show.echo(
-        f"{len(prices):,} records would cost {_total(prices):g} in all, and leave {left:g} or more "
-        "at each of their places; nothing was asked"
+        f"{show.counted(len(prices), 'record')} would cost {_total(prices):g} in all, and leave "
+        f"{left:g} or more at each place; nothing was asked"
     )
     show.echo(f"guarantee: {promise.sentence()}")
 

@@ -8,11 +8,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isinglass.cli.numbers import drop_option
+from isinglass.cli import options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,52 +38,37 @@ def ask(
     ledger: str | None = typer.Option(
         None, "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
     ),
-    budget: str | None = typer.Option(
-        None, "--budget", metavar="EPS", help="The most ever spent at one place; on first use."
-    ),
-    mode: str = typer.Option(
-        "sparse", "--mode", metavar="sparse|sensitive|dp", help="The question and its guarantee."
-    ),
-    k: int | None = typer.Option(
-        None, "--k", help="Of --mode sensitive: larger protects more records; default: 1."
-    ),
-    existing: bool = typer.Option(
-        False, "--existing", help="Of --mode sparse: RECORDS are meant as ones the table has."
+    budget: options.Budget[str | None] = None,
+    mode: options.Mode = "sparse",
+    k: options.ProtectedK = None,
+    no_count_query: bool = typer.Option(
+        False,
+        "--no-count-query",
+        help="Only with --mode sparse: RECORDS are meant as ones the table has.",
     ),
     modes: str | None = typer.Option(
         None, "--modes", metavar="MODE[,MODE]", help="The modes allowed from first use on."
     ),
-    bounds: Path | None = typer.Option(
-        None, "--bounds", help="Public bounds to scale by: lines of column,low,high, or JSON."
-    ),
+    bounds: options.Bounds = None,
     space: Path | None = typer.Option(
         None, "--space", help="Scaling and distance declared by `isinglass plan --space`."
     ),
-    metric: str | None = typer.Option(
-        None,
-        "--metric",
-        metavar="euclidean|manhattan|chebyshev|minkowski|hamming",
-        help="The distance; default: euclidean.",
-    ),
-    p: float | None = typer.Option(None, "--p", help="The power of --metric minkowski."),
-    weights: list[str] = typer.Option(
-        [],
-        "--weights",
-        metavar="COL=W[,COL=W]|FILE",
-        help="Factors of a column's share in the distance, 1 where none is given; or a file.",
-    ),
-    drop: list[str] = drop_option(),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop", help="Rows of TABLE with missing values."
-    ),
+    metric: Annotated[
+        options.MetricChoice | None,
+        typer.Option(help="The distance; default: euclidean."),
+    ] = None,
+    p: options.Power = None,
+    weights: options.Weights = [],
+    drop: options.Drop = [],
+    missing: options.MissingRows = "error",
     user: str = typer.Option(
         "curator", "--user", help="On whose account the spends go; see `isinglass ledger admit`."
     ),
-    user_budget: str | None = typer.Option(
-        None, "--user-budget", metavar="EPS", help="The most one user spends at one place."
-    ),
-    key: str | None = typer.Option(
-        None, "--key", help="A name for this request: asking it again returns the same answers."
+    user_budget: options.UserBudget = None,
+    request_id: str | None = typer.Option(
+        None,
+        "--request-id",
+        help="A name for this request: asking it again returns the same answers.",
     ),
     fresh: bool = typer.Option(
         False, "--fresh", help="Draw and pay anew, also for queries answered before."
@@ -98,30 +83,20 @@ def ask(
         metavar="REASON",
         help="The table has changed since the last answer: spends stay, stored answers go.",
     ),
-    records_per_person: int | None = typer.Option(
-        None,
-        "--records-per-person",
-        help="How many records one person may have in TABLE; default: 1, then as in the contract.",
-    ),
-    also_released: bool = typer.Option(
-        False, "--also-released", help="TABLE has also left as a release; the guarantee says so."
-    ),
+    records_per_person: options.RecordsPerPerson = None,
+    also_released: options.AlsoReleased = False,
     no_pad: bool = typer.Option(
         False, "--no-pad", help="Do not wait for the deadline: timing is then not covered."
     ),
-    secret: Path | None = typer.Option(
-        None, "--secret", help="The ledger's secret; default: in the owner's own folder."
-    ),
-    note: Path | None = typer.Option(
-        None, "--note", help="Where the ledger's head is noted; default: in the owner's folder."
-    ),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Write row, anomalous and epsilon of all to this .csv file."
-    ),
-    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of CSV files."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of CSV files; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    secret: options.Secret = None,
+    note: options.Note = None,
+    out: Annotated[
+        Path | None, options.out("Write row, anomalous and epsilon of all to this .csv file.")
+    ] = None,
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Answer for each of RECORDS whether its place in TABLE is sparse, for a price in epsilon.
 
@@ -145,16 +120,20 @@ def ask(
     if ledger is None:
         raise CuratorError("--ledger is missing: every answer is paid for, and noted somewhere")
     if dry_run:
-        refuse_ignored({"--new-version": new_version, "--key": key, "--out": out})
+        refuse_ignored({"--new-version": new_version, "--request-id": request_id, "--out": out})
     for name, amount in (
         ("--epsilon", epsilon), ("--budget", budget), ("--user-budget", user_budget)
     ):  # fmt: skip
         if amount is not None:
             micro(amount, name)
-    for name, word in (("--user", user), ("--key", key), ("--new-version", new_version)):
+    for name, word in (
+        ("--user", user),
+        ("--request-id", request_id),
+        ("--new-version", new_version),
+    ):
         if word is not None:
             printable(name, word)
-    least_k = check_question(mode, k, metric, p, existing=existing)
+    least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
     allowed = None if modes is None else listed_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):
         raise CuratorError(
@@ -215,7 +194,7 @@ def ask(
             opened,
             mode=mode,
             k=least_k,
-            count_query=not existing,
+            count_query=not no_count_query,
             columns=names,
             user_budget=user_budget,
             records_per_person=records_per_person,
@@ -234,7 +213,9 @@ def ask(
                 if dry_run:
                     prices = curator.price(queries, epsilon=epsilon, fresh=fresh, user=user)
                 else:
-                    found = curator.ask(queries, epsilon=epsilon, key=key, fresh=fresh, user=user)
+                    found = curator.ask(
+                        queries, epsilon=epsilon, key=request_id, fresh=fresh, user=user
+                    )
             except BudgetError as refused:
                 if as_json:
                     show.print_json(answers.refusal_document(refused, dry_run=dry_run))
@@ -289,8 +270,8 @@ def _space(
     names: Sequence[str],
     table: Path,
 ) -> dict[str, Any]:
-    from isinglass.cli.detect import _weights as weights_for
     from isinglass.cli.numbers import same_columns
+    from isinglass.cli.weights import weights_for
     from isinglass.curate.space import Space
 
     if space is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isinglass.cli import show
+from isinglass.cli import options, show
 
 if TYPE_CHECKING:
     from isinglass.auditing.files.provenance import KeyFacts
@@ -26,48 +26,29 @@ def audit(
         help="What left, or is to leave; ours or anybody's, same kinds; or an Autoencoder's ONNX "
         "file.",
     ),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Write the whole report to this .html or .json file."
-    ),
+    out: Annotated[
+        Path | None, options.out("Write the whole report to this .html or .json file.")
+    ] = None,
     key: Path | None = typer.Option(
         None, "--key", help="The release's key: undoes --shuffle, draws further keys, is stolen."
     ),
-    passphrase_file: Path | None = typer.Option(
-        None, "--passphrase-file", help="Opens a locked key: the first line of a file."
-    ),
+    passphrase_file: options.PassphraseFile = None,
     id_column: str | None = typer.Option(
         None, "--id", metavar="COL", help="A column of both that tells which rows belong together."
     ),
-    label: str | None = typer.Option(
-        None, "--label", metavar="COL", help="A column of the table, 1 for known anomalies, else 0."
-    ),
-    person: str | None = typer.Option(
-        None, "--person", metavar="COL", help="A column of the table: whose record a row is."
-    ),
-    drop: list[str] = typer.Option(
-        [], "--drop", metavar="COL[,COL]", help="Columns of the table that were not released."
-    ),
-    one_hot: list[str] = typer.Option(
-        [], "--one-hot", metavar="COL[,COL]", help="Columns that were encoded as 0/1 columns."
-    ),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop|median", help="As the release was made."
-    ),
-    also: list[Path] = typer.Option(
-        [],
-        "--also",
-        metavar="FILE",
-        help="Another release of the same rows, attacked together; repeatable.",
-    ),
+    label: options.Label = None,
+    person: options.Person = None,
+    drop: options.Drop = [],
+    one_hot: options.OneHot = [],
+    missing: options.Missing = "error",
+    also: options.Also = [],
     others: Path | None = typer.Option(
         None,
         "--others",
         metavar="FILE",
         help="For a model: a table of records that it was not trained on.",
     ),
-    policy: str | None = typer.Option(
-        None, "--policy", metavar="FILE|strict", help="Demands; exit 1 when one is not met."
-    ),
+    policy: options.Policy = None,
     public: bool = typer.Option(
         False, "--public", help="Leave out of OUT whatever is about single records."
     ),
@@ -79,16 +60,12 @@ def audit(
     n_outliers: int | None = typer.Option(
         None, "-n", "--n-outliers", help="How many outliers to look for again; default: 500."
     ),
-    pairs: int | None = typer.Option(
-        None,
-        "--pairs",
-        help="Assume that nobody knows more pairs than this; default: 10 d and 1 %.",
-    ),
-    seed: int | None = typer.Option(None, "--seed", help="Of the audit's own draws."),
-    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    max_pairs: options.MaxPairs = None,
+    seed: options.Seed[int | None] = None,
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Attack RELEASE with the classic attacks, and look for TABLE's outliers in it.
 
@@ -102,7 +79,7 @@ def audit(
     import warnings
 
     from isinglass.cli.audit_model import audit_model, refuse_release_options
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop, needs_names, split_names
     from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
     from isinglass.cli.passphrase import passphrase
     from isinglass.detect.onnx_file import is_onnx
@@ -113,8 +90,8 @@ def audit(
     for option, value in (("--trials", trials), ("-n", n_outliers)):
         if value is not None and value < 1:
             raise ValueError(f"{option} must be >= 1, got {value}")
-    if pairs is not None and pairs < 0:
-        raise ValueError(f"--pairs must be >= 0, got {pairs}")
+    if max_pairs is not None and max_pairs < 0:
+        raise ValueError(f"--max-pairs must be >= 0, got {max_pairs}")
     if seed is not None and seed < 0:
         raise ValueError(f"--seed must be >= 0, got {seed}")
     if public and out is None:
@@ -127,20 +104,20 @@ def audit(
     given = [*drop, *one_hot]
     names = (
         open_table(table, encoding=encoding, delimiter=delimiter).schema.names
-        if any("," in item for item in given)
+        if needs_names(given)
         else given
     )
     if is_onnx(release):
         refuse_release_options(
             {"--key": key, "--passphrase-file": passphrase_file, "--id": id_column,
              "--also": also or None, "--trials": trials, "--n-outliers": n_outliers,
-             "--pairs": pairs, "--person": person}
+             "--max-pairs": max_pairs, "--person": person}
         )  # fmt: skip
         audit_model(
             table,
             release,
             others=others,
-            drop=[*split_names(drop, names), *([] if label is None else [label])],
+            drop=[*names_to_drop(drop, names), *([] if label is None else [label])],
             one_hot=split_names(one_hot, names),
             missing=missing,
             policy=demands,
@@ -164,7 +141,7 @@ def audit(
         report = audit_files(
             table,
             release,
-            drop=split_names(drop, names),
+            drop=names_to_drop(drop, names),
             one_hot=split_names(one_hot, names),
             missing=missing,
             id_column=id_column,
@@ -175,7 +152,7 @@ def audit(
             other_releases=also,
             n_trials=trials,
             n_outliers=n_outliers,
-            most_pairs=pairs,
+            most_pairs=max_pairs,
             policy=demands,
             settings={"command": show.command_line()},
             encoding=encoding,

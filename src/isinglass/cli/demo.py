@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from isinglass.cli import show
+from isinglass.cli import options, show
 
 if TYPE_CHECKING:
     from isinglass.demo.story import Chapter, Story
 
 
 def demo(
-    out: Path = typer.Option(Path("isinglass-demo"), "--out", help="Folder for what it writes."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    out: Annotated[Path, options.out("Folder for what it writes.")] = Path("isinglass-demo"),
+    as_json: options.AsJson = False,
 ) -> None:
     """Three airlines release flights; a miner finds the outliers; an audit shows what leaks."""
+    from isinglass.cli.stopping import saying
     from isinglass.demo.page import render
     from isinglass.demo.story import run
     from isinglass.errors import PrivacyWarning
     from isinglass.files import whole_file
 
-    with warnings.catch_warnings():
+    stopped = f"stopped; {out} may hold part of the story, which the next demo there replaces"
+    with saying(stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks
         story = run(out, show.say)
     report = out / "report.html"

@@ -1,13 +1,13 @@
-"""`isinglass detect`: the rows of a file that lie furthest from their neighbours."""
+"""`isinglass detect`: the rows of a file that lie furthest from their neighbors."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from isinglass.cli import show
+from isinglass.cli import options, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from isinglass.table.read import Table
 
 SHOWN = 10
-SCORES = ("mean", "kth", "sum")
 
 
 def detect(
@@ -24,39 +23,27 @@ def detect(
         ..., metavar="FILE", help="CSV, Parquet or Arrow file with a header; a table or a release."
     ),
     n_outliers: int = typer.Option(500, "-n", "--n-outliers", help="How many rows to find."),
-    neighbors: int = typer.Option(5, "-k", "--neighbors", help="How many neighbours count."),
-    score: str = typer.Option(
-        "mean",
-        "--score",
-        metavar="mean|kth|sum",
-        help="Mean or sum of the distances to the neighbours, or the distance to the last of them.",
-    ),
-    weights: list[str] = typer.Option(
-        [],
-        "--weights",
-        metavar="COL=W[,COL=W]|FILE",
-        help="Factors of squared differences, 1 where none is given; or a file of lines "
-        "column,weight, or JSON.",
-    ),
+    n_neighbors: int = typer.Option(5, "-k", "--n-neighbors", help="How many neighbors count."),
+    score: Annotated[
+        Literal["mean", "kth", "sum"],
+        typer.Option(
+            help="Mean or sum of the distances to the neighbors, or the distance to the last one."
+        ),
+    ] = "mean",
+    weights: options.Weights = [],
     discrete: list[str] = typer.Option(
         [], "--discrete", metavar="COL[,COL]", help="Columns that are only equal or different."
     ),
-    label: str | None = typer.Option(
-        None, "--label", metavar="COL", help="A column of 0 and 1 to count, not to compare by."
-    ),
-    exclude: list[str] = typer.Option(
-        [], "--exclude", metavar="COL[,COL]", help="Columns to leave out; also patterns: 'meta_*'."
-    ),
+    label: options.Label = None,
+    drop: options.Drop = [],
     scale: bool = typer.Option(
         False, "--scale", help="Bring numeric columns from their range in the file to [0, 1]."
     ),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
-    ),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Write row, score and rank of all to this .csv or .parquet file."
-    ),
-    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
+    missing: options.Missing = "error",
+    out: Annotated[
+        Path | None, options.out("Write row, score and rank of all to this .csv or .parquet file.")
+    ] = None,
+    force: options.Force = False,
     memory_limit: str | None = typer.Option(
         None,
         "--memory-limit",
@@ -64,45 +51,43 @@ def detect(
         help="Such as 4GB or 512MiB; default: four fifths of what is free. A file that needs "
         "more is read several times.",
     ),
-    jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: as many as cores."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Find the strongest outliers of FILE, exactly: the rows furthest from their neighbours.
+    """Find the strongest outliers of FILE, exactly: the rows furthest from their neighbors.
 
-    Every numeric column counts unless it is excluded or the label. Nothing is rescaled without
+    Every numeric column counts unless it is dropped or the label. Nothing is rescaled without
     --scale. Rows are numbered from 0. Example:
 
-    isinglass detect flights.parquet -n 20 --exclude 'meta_*'
+    isinglass detect flights.csv -n 20 --drop 'tail_*'
     """
     from math import isfinite
     from time import perf_counter
 
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop, split_names
+    from isinglass.cli.weights import weights_for
     from isinglass.errors import TableError
-    from isinglass.table.number_blocks import TableBlocks, choose_features, is_pattern, matching
+    from isinglass.table.number_blocks import TableBlocks, choose_features
     from isinglass.table.read import open_table
 
     _check("-n", n_outliers, n_outliers >= 1, ">= 1")
-    _check("-k", neighbors, neighbors >= 1, ">= 1")
-    _check("--score", score, score in SCORES, "mean, kth or sum")
-    _check("--missing", missing, missing in ("error", "drop", "median"), "error, drop or median")
-    _check("--jobs", jobs, jobs != 0, "1 or more, or -1 for all cores")
+    _check("-k", n_neighbors, n_neighbors >= 1, ">= 1")
+    _check("--jobs", jobs, jobs >= 1 or jobs == -1, "1 or more, or -1 for all cores")
     limit = _bytes(memory_limit) if memory_limit is not None else _free()
     _check_out(out, [file, *map(Path, weights)], force=force)
 
     table = open_table(file, encoding=encoding, delimiter=delimiter)
     names = table.schema.names
-    left_out = split_names(exclude, names)
     features = choose_features(
-        table, discrete=split_names(discrete, names), exclude=left_out, label=label
+        table,
+        discrete=split_names(discrete, names),
+        drop=names_to_drop(drop, names),
+        label=label,
     )
     columns = [*features.numeric, *features.discrete]
-    factors = _weights(weights, columns, table.name)
-    for item in left_out:
-        if is_pattern(item) and item not in names and not matching(item, names):
-            show.say(f"note: no column of {file} fits {item}")
+    factors = weights_for(weights, columns, table.name)
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
     from isinglass.kernels import jit, nearest
@@ -114,7 +99,7 @@ def detect(
         rows = TableBlocks(table, features, missing=missing, scale=scale, progress=bar)
         found = DistanceOutliers(
             n_outliers,
-            neighbors,
+            n_neighbors,
             score_by=score,
             weights=factors,
             memory_limit=limit,
@@ -147,7 +132,8 @@ def detect(
         _show(found, len(columns), seconds, out)
     tell: Callable[[str], None] = show.say if as_json else show.echo
     if rows.n_left_out:
-        tell(f"{rows.n_left_out:,} rows with missing values were left out")
+        were = "was" if rows.n_left_out == 1 else "were"
+        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
 
 
@@ -198,7 +184,7 @@ def _mention_kept(file: Path, columns: Sequence[str]) -> None:
         if kept:
             show.say(
                 f"note: {file} is a release; columns it kept as they are ({', '.join(kept)}) are "
-                "compared like the others; --exclude them if they should not be"
+                "compared like the others; --drop them if they should not be"
             )
 
 
@@ -263,76 +249,3 @@ def _bytes(text: str) -> int:
         size = int(float(found[1]) * base ** (units.index(found[2]) + 1 if found[2] else 0))
     _check("--memory-limit", text, size >= 1, "a size such as 4GB or 512MiB")
     return size
-
-
-def _weights(given: Sequence[str], columns: Sequence[str], name: str) -> list[float] | None:
-    """One weight per column, 1 where none is given; None where no weight is given at all."""
-    import math
-
-    from isinglass.errors import TableError
-
-    if not given:
-        return None
-    pairs: list[tuple[str, object]] = []
-    for item in given:
-        if "=" in item:
-            pairs += _pairs(item, columns)
-        elif Path(item).is_file():
-            pairs += _pairs_in_file(Path(item))
-        else:
-            raise ValueError(f"--weights must be COL=W[,COL=W] or a file, got {item}")
-    found: dict[str, float] = {}
-    for column, text in pairs:
-        try:
-            weight = math.nan if isinstance(text, bool) else float(text)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            weight = math.nan
-        if not (math.isfinite(weight) and weight >= 0):
-            raise ValueError(f"--weights must be finite numbers >= 0, got {column}={text}")
-        if column not in columns:
-            raise TableError(f"--weights names {column}, which {name} does not have as a feature")
-        if column in found:
-            raise ValueError(f"--weights must name a column once, got {column} twice")
-        found[column] = weight
-    if not any(found.get(column, 1.0) for column in columns):
-        raise ValueError("--weights must leave at least one column a weight above 0")
-    return [found.get(column, 1.0) for column in columns]
-
-
-def _pairs(item: str, columns: Sequence[str]) -> list[tuple[str, object]]:
-    whole, _, weight = item.rpartition("=")
-    if whole in columns and "," not in weight:  # also a name with a comma or an equals sign in it
-        return [(whole, weight)]
-    pairs: list[tuple[str, object]] = []
-    for part in filter(None, item.split(",")):
-        column, equals, weight = part.rpartition("=")
-        _check("--weights", part, bool(equals), "COL=W[,COL=W] or a file")
-        pairs.append((column, weight))
-    return pairs
-
-
-def _pairs_in_file(path: Path) -> list[tuple[str, object]]:
-    from isinglass.documents import DocumentError, read_json
-    from isinglass.errors import TableError
-
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise TableError(f"weights file {path} cannot be read as UTF-8 text") from None
-    pairs: list[tuple[str, object]] = []
-    if text.lstrip().startswith("{"):
-        try:
-            return [(str(n), w) for n, w in read_json(text, as_pairs=True)]
-        except DocumentError as error:
-            raise TableError(
-                f"weights file {path} is not a JSON object of numbers: {error}"
-            ) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        column, comma, weight = line.rpartition(",")
-        if not comma:
-            raise TableError(f"weights file {path}, line {number}: expected column,weight")
-        if number > 1 or weight.strip().lower() != "weight":
-            pairs.append((column.strip().strip('"'), weight.strip()))
-    return pairs

@@ -6,14 +6,10 @@ import subprocess
 import sys
 from typing import Any
 
-import typer
-
-from isinglass.cli import show
+from isinglass.cli import options, show
 
 
-def doctor(
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
-) -> None:
+def doctor(as_json: options.AsJson = False) -> None:
     """Say what is installed, which accelerators work, and where a release's time goes here."""
     facts = {
         "isinglass": _version("isinglass"),

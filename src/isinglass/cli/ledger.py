@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isinglass.cli.show import echo, print_json, say
+from isinglass.cli import options
+from isinglass.cli.show import counted, echo, print_json, say
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger
@@ -22,29 +23,22 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-WHERE = typer.Argument(..., metavar="LEDGER", help="The file, or a postgresql:// URL.")
-SECRET = typer.Option(
-    None, "--secret", help="The ledger's secret; default: in the owner's own folder."
-)
-NOTE = typer.Option(
-    None, "--note", help="Where the ledger's head is noted; default: in the owner's folder."
-)
-JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+Where = Annotated[str, typer.Argument(metavar="LEDGER", help="The file, or a postgresql:// URL.")]
 
 
 @app.command("show")
 def show(
-    ledger: str = WHERE,
-    head: bool = typer.Option(
-        False, "--head", help="Print the head alone, to be noted somewhere else."
+    ledger: Where,
+    head_only: bool = typer.Option(
+        False, "--head-only", help="Print the head alone, to be noted somewhere else."
     ),
-    secret: Path | None = SECRET,
-    note: Path | None = NOTE,
-    as_json: bool = JSON,
+    secret: options.Secret = None,
+    note: options.Note = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the contract and what was spent; never what was asked about."""
     with _opened(ledger, secret, note) as opened:
-        if head:
+        if head_only:
             found = opened.head()
             if as_json:
                 print_json({"head": found})
@@ -60,7 +54,7 @@ def show(
 
 @app.command("verify")
 def verify(
-    ledger: str = WHERE,
+    ledger: Where,
     head: str | None = typer.Option(
         None, "--head", metavar="SEQ:HASH", help="A head noted earlier: it must be in the chain."
     ),
@@ -68,11 +62,11 @@ def verify(
         False, "--accept", help="The note is lost: note the head anew; all budget counts as spent."
     ),
     reason: str | None = typer.Option(
-        None, "--reason", help="Of --accept: why the note is lost; it stays in the ledger."
+        None, "--reason", help="With --accept: why the note is lost; it stays in the ledger."
     ),
-    secret: Path | None = SECRET,
-    note: Path | None = NOTE,
-    as_json: bool = JSON,
+    secret: options.Secret = None,
+    note: options.Note = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check every row against the chain; exit 1 when one was edited, dropped or moved."""
     from isinglass.errors import CuratorError, LedgerError
@@ -95,18 +89,18 @@ def verify(
         for problem in found.problems:
             say(f"isinglass: {problem}")
     else:
-        echo(f"the chain of {found.entries:,} rows is whole; head {found.head}")
+        echo(f"the chain of {counted(found.entries, 'row')} is whole; head {found.head}")
     if found.problems:
         raise typer.Exit(1)
 
 
 @app.command("backup")
 def backup(
-    ledger: str = WHERE,
-    out: Path = typer.Argument(..., metavar="OUT", help="A new SQLite file."),
-    secret: Path | None = SECRET,
-    note: Path | None = NOTE,
-    as_json: bool = JSON,
+    ledger: Where,
+    out: Annotated[Path, options.out("The copy, a new SQLite file.")],
+    secret: options.Secret = None,
+    note: options.Note = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Copy a ledger whole while it is in use; copying its file by hand may miss the last rows."""
     with _opened(ledger, secret, note) as opened:
@@ -121,20 +115,14 @@ def backup(
 
 @app.command("amend")
 def amend(
-    ledger: str = WHERE,
-    reason: str = typer.Option(..., "--reason", help="Why; it stays in the ledger."),
-    budget: str | None = typer.Option(
-        None, "--budget", metavar="EPS", help="The most ever spent at one place from now on."
-    ),
-    records_per_person: int | None = typer.Option(
-        None, "--records-per-person", help="How many records one person may have in the table."
-    ),
-    also_released: bool = typer.Option(
-        False, "--also-released", help="The table has also left as a release."
-    ),
-    secret: Path | None = SECRET,
-    note: Path | None = NOTE,
-    as_json: bool = JSON,
+    ledger: Where,
+    reason: options.Reason,
+    budget: options.Budget[str | None] = None,
+    records_per_person: options.RecordsPerPerson = None,
+    also_released: options.AlsoReleased = False,
+    secret: options.Secret = None,
+    note: options.Note = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
     from isinglass.cli.stopping import saying
@@ -167,22 +155,20 @@ def amend(
 
 @app.command("admit")
 def admit(
-    ledger: str = WHERE,
-    user: str = typer.Argument(..., metavar="USER", help="An end user, by name."),
-    budget: str | None = typer.Option(
-        None, "--budget", metavar="EPS", help="Their share at each place; default: the contract's."
-    ),
-    reason: str = typer.Option(..., "--reason", help="Why; it stays in the ledger."),
-    secret: Path | None = SECRET,
-    note: Path | None = NOTE,
-    as_json: bool = JSON,
+    ledger: Where,
+    user: Annotated[str, typer.Argument(metavar="USER", help="An end user, by name.")],
+    reason: options.Reason,
+    user_budget: options.UserBudget = None,
+    secret: options.Secret = None,
+    note: options.Note = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Set a share of the budget apart for an end user, who is told of nothing but that share."""
     from isinglass.cli.show import print_json
     from isinglass.cli.stopping import saying
     from isinglass.curate.epsilon import micro
 
-    share = None if budget is None else micro(budget, "--budget")
+    share = None if user_budget is None else micro(user_budget, "--user-budget")
     with (
         saying("stopped; `isinglass ledger show` says whether the share was written"),
         _opened(ledger, secret, note) as opened,

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -32,19 +30,17 @@ def read_numbers(
     """
     import numpy as np
 
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop
     from isinglass.errors import TableError
     from isinglass.table.columns import choose_columns
     from isinglass.table.memory import available_bytes, readable
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
-    if missing not in ("error", "drop"):
-        raise ValueError(f"--missing must be error or drop, got {missing}")
     opened = open_table(path, encoding=encoding, delimiter=delimiter)
     names = opened.schema.names
     # A column to leave out need not be in both files.
-    left_out = [name for name in split_names(drop, names) if name in names]
+    left_out = [name for name in names_to_drop(drop, names) if name in names]
     columns = choose_columns(opened, drop=left_out, advice="leave them out with --drop")
     source = Source(opened, columns, missing=missing, advice=advice)
     size = 16 * source.n_columns * (opened.n_rows or 0)
@@ -64,12 +60,12 @@ def read_numbers(
 
 def unknown_columns(drop: Sequence[str], paths: Sequence[Path], **reading: Any) -> None:
     """Refuse a column to leave out that none of the files has: most likely a slip."""
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop
     from isinglass.errors import TableError
     from isinglass.table.read import open_table
 
-    names = {name for path in paths for name in open_table(path, **reading).schema.names}
-    if unknown := sorted(set(split_names(drop, names)) - names):
+    names = [name for path in paths for name in open_table(path, **reading).schema.names]
+    if unknown := sorted(set(names_to_drop(drop, names)) - set(names)):
         files = " or ".join(map(str, paths))
         raise TableError(f"there is no column named {', '.join(unknown)} in {files}")
 
@@ -85,10 +81,3 @@ def same_columns(names: Sequence[str], asked: Sequence[str], table: Path, record
     )  # fmt: skip
     if wrong is not None:
         raise TableError(wrong)
-
-
-def drop_option() -> Any:
-    """Columns that are no part of a record."""
-    return typer.Option(
-        [], "--drop", metavar="COL[,COL]", help="Columns to leave out of every record."
-    )

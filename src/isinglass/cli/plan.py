@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isinglass.cli import show
-from isinglass.cli.numbers import drop_option
+from isinglass.cli import options, show
 from isinglass.formats import share
 
 if TYPE_CHECKING:
@@ -28,9 +27,7 @@ def plan(
     outlier_fraction: str | None = typer.Option(
         None, "--outlier-fraction", metavar="SHARE", help="The share of PUBLIC to call anomalies."
     ),
-    label: str | None = typer.Option(
-        None, "--label", metavar="COL", help="A column of 0 and 1: choose r by it instead."
-    ),
+    label: options.Label = None,
     beta: float | None = typer.Option(
         None, "--beta", help="Records within r that an anomaly may have; default: a two-hundredth."
     ),
@@ -41,55 +38,38 @@ def plan(
     epsilon: str | None = typer.Option(
         None, "--epsilon", metavar="EPS", help="The price of an answer, where it is known already."
     ),
-    budget: str = typer.Option(
-        "1", "--budget", metavar="EPS", help="The most ever spent at one place."
-    ),
-    mode: str = typer.Option(
-        "sparse", "--mode", metavar="sparse|sensitive|dp", help="The question and its guarantee."
-    ),
-    k: int | None = typer.Option(None, "--k", help="Of --mode sensitive; default: 1."),
+    budget: options.Budget[str] = "1",
+    mode: options.Mode = "sparse",
+    k: options.ProtectedK = None,
     queries: Path | None = typer.Option(
         None, "--queries", help="Records to be asked about: how many fit under the budget?"
     ),
-    scale: str | None = typer.Option(
-        None,
-        "--scale",
-        metavar="percentiles|range|deviation",
-        help="Fit the columns' units on PUBLIC.",
-    ),
+    scale_by: Annotated[
+        Literal["percentiles", "range", "deviation"] | None,
+        typer.Option(help="Fit the columns' units on PUBLIC."),
+    ] = None,
     components: int | None = typer.Option(
         None, "--components", help="Compare by so many principal components of PUBLIC."
     ),
-    bounds: Path | None = typer.Option(
-        None, "--bounds", help="Public bounds to scale by: lines of column,low,high, or JSON."
-    ),
-    metric: str = typer.Option(
-        "euclidean",
-        "--metric",
-        metavar="euclidean|manhattan|chebyshev|minkowski|hamming",
-        help="The distance.",
-    ),
-    p: float | None = typer.Option(None, "--p", help="The power of --metric minkowski."),
+    bounds: options.Bounds = None,
+    metric: Annotated[options.MetricChoice, typer.Option(help="The distance.")] = "euclidean",
+    p: options.Power = None,
     space: Path | None = typer.Option(
         None, "--space", help="Write scaling and distance here, for `isinglass ask --space`."
     ),
-    drop: list[str] = drop_option(),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop", help="Rows of PUBLIC with missing values."
-    ),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Write the plan: .html, .png, .svg or .json."
-    ),
-    force: bool = typer.Option(False, "--force", help="Replace an existing OUT or --space file."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of CSV files."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of CSV files; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    drop: options.Drop = [],
+    missing: options.MissingRows = "error",
+    out: Annotated[Path | None, options.out("Write the plan: .html, .png, .svg or .json.")] = None,
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Choose beta, r and epsilon on PUBLIC: what would be found, and how many queries that buys.
 
     Nothing is asked and nothing is spent. Example:
 
-    isinglass plan last-year.csv --outlier-fraction 0.01 --scale percentiles --space space.json
+    isinglass plan last-year.csv --outlier-fraction 0.01 --scale-by percentiles --space space.json
     """
     from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
     from isinglass.cli.question import check_question
@@ -98,7 +78,7 @@ def plan(
 
     least_k = check_question(mode, k, metric, p)
     _check(outlier_fraction, label, r, beta, target_recall, epsilon)
-    _check_space(scale, components, bounds, space)
+    _check_space(scale_by, components, bounds, space)
     targets = {name: path for name, path in (("the plan", out), ("the space", space)) if path}
     if out is not None and out.suffix not in (".html", ".png", ".svg", ".json"):
         raise ValueError(f"--out must end in .html, .png, .svg or .json, got {out.name}")
@@ -120,7 +100,7 @@ def plan(
                 progress=bar, **reading,
             )  # fmt: skip
             same_columns(names, theirs, public, queries)
-    declared = _space(X, names, scale, components, bounds, metric, p)
+    declared = _space(X, names, scale_by, components, bounds, metric, p)
     chosen = None
     if r is None:
         from isinglass.curate.planning.choose import choose_beta_r
@@ -153,7 +133,7 @@ def plan(
         return
     _tell(found, chosen, space, out)
     if found.chosen.queries_here:
-        as_planned = _same_space(space, bounds, metric, p, drop)
+        as_planned = _same_space(space, bounds, metric, p, drop, missing)
         show.echo(f"then     {_command(found, budget, as_planned)}")
 
 
@@ -182,11 +162,9 @@ def _check_space(
 ) -> None:
     from isinglass.errors import CuratorError
 
-    if scale not in (None, "percentiles", "range", "deviation"):
-        raise CuratorError(f"--scale must be percentiles, range or deviation, got {scale}")
     if scale is None and components is None:
         return
-    option = "--components" if scale is None else "--scale"
+    option = "--components" if scale is None else "--scale-by"
     if bounds is not None:
         raise CuratorError(f"--bounds says how columns are scaled; leave {option} out")
     if space is None:
@@ -276,10 +254,16 @@ def _command(found: Plan, budget: str, space: list[str]) -> str:
 
 
 def _same_space(
-    space: Path | None, bounds: Path | None, metric: str, p: float | None, drop: list[str]
+    space: Path | None,
+    bounds: Path | None,
+    metric: str,
+    p: float | None,
+    drop: list[str],
+    missing: str,
 ) -> list[str]:
-    """The options of `ask` that bring the space of the plan."""
+    """The options of `ask` that read the table as the plan did and bring its space."""
     words = [word for column in drop for word in ("--drop", column)]
+    words += [] if missing == "error" else ["--missing", missing]
     if space is not None:
         return [*words, "--space", str(space)]
     words += [] if bounds is None else ["--bounds", str(bounds)]

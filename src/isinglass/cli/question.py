@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
-MODES = ("sparse", "sensitive", "dp")
+from isinglass.cli.options import ModeChoice
+
+MODES: tuple[str, ...] = get_args(ModeChoice)
 
 
 def check_question(
-    mode: str, k: int | None, metric: str | None, p: float | None, *, existing: bool = False
+    mode: str, k: int | None, metric: str | None, p: float | None, *, count_query: bool = True
 ) -> int:
     """Refuse a setting that would be ignored; the k to ask with."""
     from isinglass.errors import CuratorError
 
-    if mode not in MODES:
-        raise CuratorError(f"--mode must be sparse, sensitive or dp, got {mode}")
     if k is not None and mode != "sensitive":
-        raise CuratorError(f"--k is of --mode sensitive; leave it out of --mode {mode}")
-    if existing and mode != "sparse":
+        raise CuratorError(f"--k goes with --mode sensitive; leave it out with --mode {mode}")
+    if not count_query and mode != "sparse":
         raise CuratorError(
-            f"--existing is of --mode sparse; --mode {mode} looks for the record itself"
+            f"--no-count-query goes with --mode sparse; --mode {mode} looks for the record itself"
         )
     if p is None and metric == "minkowski":
         raise CuratorError("--metric minkowski needs its power, --p")

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import warnings
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isinglass.cli import show
+from isinglass.cli import options, show
+from isinglass.cli.methods import METHODS
 
 if TYPE_CHECKING:
     from isinglass.publish import Draft
 
+Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
+
+#: Endings that would promise another kind of file.
+OTHER_KINDS = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".arrow", ".feather", ".ipc", ".zip")
+
 
 def release(
-    table: Path = typer.Argument(
-        ..., metavar="TABLE", help="CSV, Parquet or Arrow file with a header."
-    ),
-    out: Path = typer.Option(..., "-o", "--out", help="The release, a Parquet file."),
-    method: str | None = typer.Option(
-        None,
-        "--method",
-        help="linear, tanh, sigmoid, square, sign, double_logistic, multiparty, gaussian, uniform, "
-        "adaptive, multiplicative, rotation, geometric, projection or condensation; default: tanh.",
-    ),
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow file with a header.")
+    ],
+    out: Annotated[Path, options.out("The release, a Parquet file.")],
+    method: Annotated[
+        Method | None, typer.Option("--method", help="How to perturb; default: tanh.")
+    ] = None,
     settings: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."
     ),
@@ -37,67 +41,43 @@ def release(
     lock: bool = typer.Option(
         False, "--lock", help="Ask for a passphrase that locks the new key, or opens --use-key."
     ),
-    passphrase_file: Path | None = typer.Option(
-        None, "--passphrase-file", help="Read the passphrase from the first line of a file."
-    ),
+    passphrase_file: options.PassphraseFile = None,
     public_matrix: Path | None = typer.Option(
         None, "--public-matrix", help="The study's public matrix, for --method multiparty."
     ),
     keep: list[str] = typer.Option(
         [], "--keep", metavar="COL[,COL]", help="Columns that leave as they are (disclosed)."
     ),
-    drop: list[str] = typer.Option(
-        [], "--drop", metavar="COL[,COL]", help="Columns that do not leave."
-    ),
-    one_hot: list[str] = typer.Option(
-        [], "--one-hot", metavar="COL[,COL]", help="Discrete columns to encode as 0/1 columns."
-    ),
-    bounds: Path | None = typer.Option(
-        None, "--bounds", help="Public bounds: lines of column,low,high, or JSON."
-    ),
+    drop: options.Drop = [],
+    one_hot: options.OneHot = [],
+    bounds: options.Bounds = None,
     clip: bool = typer.Option(False, "--clip", help="Move values outside the bounds to them."),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
-    ),
+    missing: options.Missing = "error",
     shuffle: bool = typer.Option(
         False, "--shuffle", help="Write rows in a secret order that the key can undo."
     ),
     again: bool = typer.Option(
         False, "--again", help="Release rows that have left before, knowing the risk."
     ),
-    policy: str | None = typer.Option(
-        None,
-        "--policy",
-        metavar="FILE|strict",
-        help="Audit the release first and refuse to write it when these demands are not met.",
-    ),
+    policy: options.Policy = None,
     report: Path | None = typer.Option(
         None, "--report", help="Audit the release and write this .html or .json report, for you."
     ),
-    also: list[Path] = typer.Option(
-        [],
-        "--also",
-        metavar="FILE",
-        help="An earlier release of these rows, for the audit; repeatable.",
-    ),
-    person: str | None = typer.Option(
-        None,
-        "--person",
-        metavar="COL",
-        help="For the audit: a column that says whose record a row is; it does not leave.",
-    ),
-    force: bool = typer.Option(False, "--force", help="Replace an existing release or key."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    also: options.Also = [],
+    person: options.Person = None,
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Perturb TABLE: a release that can leave, a key that stays, and what it does not promise.
 
-    Every numeric column is perturbed unless kept or dropped. Example:
+    Every numeric column is perturbed unless kept or dropped; --person is dropped, too. With
+    --policy, nothing is written where the audit does not meet its demands. Example:
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop, split_names
     from isinglass.cli.gate import Gate, policy_file
     from isinglass.cli.methods import name_of, perturbation_for
     from isinglass.cli.passphrase import passphrase
@@ -105,6 +85,8 @@ def release(
     from isinglass.publish import Caller, write_release
     from isinglass.table.scale import read_bounds
 
+    if out.suffix.lower() in OTHER_KINDS:
+        raise ReleaseError(f"a release is a Parquet file; name OUT {out.stem}.parquet")
     if use_key is not None and (key or settings or public_matrix or method):
         raise ReleaseError(
             "--use-key brings its method and settings; leave --method, --set, --key and "
@@ -112,7 +94,7 @@ def release(
         )
     perturbation = None
     if use_key is None:
-        method = method or "tanh"
+        method = method or Method("tanh")
         extra = {}
         if public_matrix is not None:
             if method != "multiparty":
@@ -120,10 +102,10 @@ def release(
             from isinglass.perturb.public_matrix import PublicMatrix
 
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
-        perturbation = perturbation_for(method, settings, extra)
+        perturbation = perturbation_for(method.value, settings, extra)
     gate = Gate(policy, report, also, person)
     names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
-    dropped = split_names(drop, names)
+    dropped = names_to_drop(drop, names)
     if person is not None and person not in dropped:
         dropped = [*dropped, person]
     with gate, show.Bar() as bar, warnings.catch_warnings():
@@ -161,14 +143,14 @@ def release(
                 say=show.say,
             ),
         )
-    if method is None:  # the key brought it
-        method = name_of(written.method, written.parameters)
+    # A key brings its method.
+    made = method.value if method else name_of(written.method, written.parameters)
     if as_json:
         show.print_json(
             {
                 "rows": written.rows,
                 "columns": written.columns,
-                "method": method,
+                "method": made,
                 "release": str(written.release),
                 "key": str(written.key),
                 "promise": written.promise.kind,
@@ -179,7 +161,8 @@ def release(
         show.say(f"warning: {warning}")
     if as_json:
         return
-    show.echo(f"release  {written.release}  ({written.rows:,} rows, {written.columns} columns)")
+    rows, columns = show.counted(written.rows, "row"), show.counted(written.columns, "column")
+    show.echo(f"release  {written.release}  ({rows}, {columns})")
     show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
@@ -187,9 +170,10 @@ def release(
     gate.tell()
 
 
-def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> set[str]:
-    if not any("," in item for item in given):
-        return set(given)
+def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> list[str]:
+    from isinglass.cli.columns import needs_names
     from isinglass.table.read import open_table
 
-    return set(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)
+    if not needs_names(given):
+        return given
+    return list(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isinglass.cli import show
+from isinglass.cli import options, show
 from isinglass_papers.core.run import PAPERS, missing_sets, run
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 #: characters that the terminal shows of why a number differs; the page has all of them
 NOTE = 100
 
+Paper = StrEnum("Paper", [(name, name) for name in ("all", *PAPERS)])  # type: ignore[misc]
+
 
 def reproduce(
-    paper: str = typer.Argument(
-        "all", metavar="PAPER", help=f"{', '.join(PAPERS)}; or all of them, the default."
+    paper: Annotated[Paper, typer.Argument(metavar="PAPER", help=f"all, {', '.join(PAPERS)}.")] = (
+        Paper("all")
     ),
     quick: bool = typer.Option(False, "--quick", help="Small sizes, a minute a paper (default)."),
     full: bool = typer.Option(False, "--full", help="The paper's sizes and numbers of trials."),
@@ -33,11 +36,9 @@ def reproduce(
     fetch: bool = typer.Option(
         False, "--fetch", help="First get the sets that --data lacks from OpenML."
     ),
-    seed: int = typer.Option(0, "--seed", help="Of every draw: the same seed, the same numbers."),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Folder for pages, CSV files and pictures."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    seed: options.Seed[int] = 0,
+    out: Annotated[Path | None, options.out("Folder for pages, CSV files and pictures.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a paper's experiments again with this tool, and say which of its claims hold.
 
@@ -47,8 +48,6 @@ def reproduce(
     """
     from isinglass_papers.core.write import EXPLORE, write, write_together
 
-    if paper not in ("all", *PAPERS):
-        raise ValueError(f"PAPER must be all, {', '.join(PAPERS)}, got {paper}")
     if quick and full:
         raise ValueError("--quick and --full do not go together")
     if seed < 0:
@@ -64,7 +63,7 @@ def reproduce(
             raise ValueError(f"--out must be a folder, got a file: {out}") from None
     if fetch:
         _fetch(data)
-    names = PAPERS if paper == "all" else (paper,)
+    names = PAPERS if paper == "all" else (paper.value,)
     _say_missing(names, data)
     # A page of one paper names the page of all pictures only where that is, or will be.
     several = len(names) > 1

@@ -5,38 +5,31 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from isinglass.cli import show
+from isinglass.cli import options, show
 
 if TYPE_CHECKING:
     from isinglass.auditing.tuning.frontier import Frontier
 
 
 def tune(
-    table: Path = typer.Argument(
-        ..., metavar="TABLE", help="CSV, Parquet or Arrow file with a header."
-    ),
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow file with a header.")
+    ],
     min_detection: float = typer.Option(
         0.8, "--min-detection", help="Wanted share of the strongest anomalies found again, 0 to 1."
     ),
-    max_gain: float = typer.Option(
-        0.2, "--max-gain", help="Wanted limit on what the strongest attack takes, 0 to 1."
+    max_attack_gain: float = typer.Option(
+        0.2, "--max-attack-gain", help="Wanted limit on the gain of the strongest attack, 0 to 1."
     ),
-    attacker: str = typer.Option(
-        "insider",
-        "--attacker",
-        metavar="outsider|acquainted|insider",
-        help="Whose gain counts; that of all three is shown.",
-    ),
-    label: str | None = typer.Option(
-        None,
-        "--label",
-        metavar="COL",
-        help="A column that is 1 for known anomalies, else 0; measured by, never released.",
-    ),
+    attacker: Annotated[
+        Literal["outsider", "acquainted", "insider"],
+        typer.Option(help="Whose gain counts; that of all three is shown."),
+    ] = "insider",
+    label: options.Label = None,
     min_auc: float | None = typer.Option(
         None,
         "--min-auc",
@@ -45,23 +38,13 @@ def tune(
     methods: list[str] = typer.Option(
         [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
     ),
-    pairs: int | None = typer.Option(
-        None,
-        "--pairs",
-        help="Assume that nobody knows more pairs than this; default: 1 % and 10 d.",
-    ),
+    max_pairs: options.MaxPairs = None,
     n_outliers: int | None = typer.Option(
         None, "-n", "--n-outliers", help="How many anomalies count; default: 500, or a tenth."
     ),
-    drop: list[str] = typer.Option(
-        [], "--drop", metavar="COL[,COL]", help="Columns that will not leave."
-    ),
-    one_hot: list[str] = typer.Option(
-        [], "--one-hot", metavar="COL[,COL]", help="Discrete columns to encode as 0/1 columns."
-    ),
-    missing: str = typer.Option(
-        "error", "--missing", metavar="error|drop|median", help="What to do with missing values."
-    ),
+    drop: options.Drop = [],
+    one_hot: options.OneHot = [],
+    missing: options.Missing = "error",
     thorough: bool = typer.Option(
         False, "--thorough", help="Every attack in every round: some three times the work."
     ),
@@ -71,14 +54,12 @@ def tune(
     resume: Path | None = typer.Option(
         None, "--resume", help="File that keeps every measurement, to go on from after a stop."
     ),
-    out: Path | None = typer.Option(
-        None, "-o", "--out", help="Write the frontier: .html, .json or .png."
-    ),
-    force: bool = typer.Option(False, "--force", help="Replace an existing OUT."),
-    seed: int | None = typer.Option(None, "--seed", help="Of the search's own draws."),
-    encoding: str = typer.Option("utf8", "--encoding", help="Of a CSV file."),
-    delimiter: str | None = typer.Option(None, "--delimiter", help="Of a CSV file; else guessed."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    out: Annotated[Path | None, options.out("Write the frontier: .html, .json or .png.")] = None,
+    force: options.Force = False,
+    seed: options.Seed[int | None] = None,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Try methods and strengths on TABLE: what each keeps findable, and what it gives away.
 
@@ -87,25 +68,25 @@ def tune(
     isinglass tune flights.csv --drop tail_number --min-detection 0.8 -o frontier.html
     """
     from isinglass.auditing.files.align import as_labels, load
-    from isinglass.auditing.tuning.evaluation import NAMED
     from isinglass.auditing.tuning.tune import tune as search
-    from isinglass.cli.columns import split_names
+    from isinglass.cli.columns import names_to_drop, split_names
     from isinglass.errors import AuditError
     from isinglass.publish.paths import refuse_targets
     from isinglass.table.columns import choose_columns
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
-    for option, value, least in (("--pairs", pairs, 0), ("-n", n_outliers, 1), ("--seed", seed, 0)):
+    for option, value, least in (
+        ("--max-pairs", max_pairs, 0), ("-n", n_outliers, 1), ("--seed", seed, 0)
+    ):  # fmt: skip
         if value is not None and value < least:
             raise ValueError(f"{option} must be >= {least}, got {value}")
     for option, share in (
-        ("--min-detection", min_detection), ("--max-gain", max_gain), ("--min-auc", min_auc),
+        ("--min-detection", min_detection), ("--max-attack-gain", max_attack_gain),
+        ("--min-auc", min_auc),
     ):  # fmt: skip
         if share is not None and not 0 <= share <= 1:
             raise ValueError(f"{option} must be >= 0 and <= 1, got {share:g}")
-    if attacker not in NAMED:
-        raise ValueError(f"--attacker must be one of {', '.join(NAMED)}, got {attacker!r}")
     if min_auc is not None and label is None:
         raise ValueError("--min-auc needs --label, which names the column of known anomalies")
     if jobs < -1 or jobs == 0:
@@ -121,7 +102,7 @@ def tune(
     columns = choose_columns(
         opened,
         keep=[] if label is None else [label],
-        drop=split_names(drop, names),
+        drop=names_to_drop(drop, names),
         one_hot=split_names(one_hot, names),
         advice="encode them with --one-hot, or leave them out with --drop",
     )
@@ -131,11 +112,11 @@ def tune(
             loaded.X,
             [m for given in methods for m in given.split(",")] or "all",
             min_detection=min_detection,
-            max_attack_gain=max_gain,
+            max_attack_gain=max_attack_gain,
             attacker=attacker,
             labels=None if label is None else as_labels(loaded, label),
             min_auc=min_auc,
-            most_pairs=pairs,
+            most_pairs=max_pairs,
             n_outliers=n_outliers,
             thorough=thorough,
             n_jobs=jobs,

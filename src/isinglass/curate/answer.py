@@ -34,7 +34,7 @@ class Answer:
     guarantee: Guarantee
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """A document for JSON."""
         facts = {name: getattr(self, name) for name in self.__slots__}
         return facts | {"guarantee": self.guarantee.to_json()}
 
@@ -53,5 +53,5 @@ class Price:
     queries_left: int
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """A document for JSON."""
         return asdict(self)

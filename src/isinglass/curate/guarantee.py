@@ -124,7 +124,7 @@ class Guarantee:
         return f"a record that has {_crowd(beta, k, r)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The settings and the sentence, for `--json`."""
+        """The settings and the sentence, for JSON."""
         facts = asdict(self)
         facts["epsilon"] = number(facts.pop("micro"))
         facts["cap"] = None if self.cap is None else number(self.cap)

@@ -18,6 +18,7 @@ from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.findings import AttackResult, Findings
 from isinglass.auditing.report.text import briefly
 from isinglass.errors import ReleaseError
+from isinglass.naming import spell
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation
@@ -143,10 +144,10 @@ def run(folder: Path, say: Callable[[str], None], random_state: int | None = Non
 
 def _fresh(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise ReleaseError(f"{folder} is a file; name another folder with --out")
+        raise ReleaseError(f"{folder} is a file; name another folder with {spell('out')}")
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARKER).exists():
         raise ReleaseError(
-            f"{folder} holds files that are not the demo's; name another folder with --out"
+            f"{folder} holds files that are not the demo's; name another folder with {spell('out')}"
         )
     for name in (*AIRLINES, "miner"):
         # What an earlier demo left goes; whatever else lies in the folder stays.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
+from isinglass.naming import spell
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
@@ -135,7 +136,7 @@ class MultipartyPerturbation(ScaledPerturbation):
     def _draw(self, facts: Survey, rng: np.random.Generator) -> MultipartyKey:
         if self.alpha is None:
             raise ValueError(
-                "alpha must be given, above 0 and below 1, as in alpha=0.1 (--set alpha=0.1)"
+                f"alpha must be given, above 0 and below 1, as in {spell('alpha', 0.1)}"
             )
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must be > 0 and < 1, got {self.alpha}")

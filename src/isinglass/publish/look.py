@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
@@ -109,7 +110,7 @@ def _refuse_overflow(facts: Survey, source: Source, needs_deviation: bool) -> No
         names = [source.names[j] for j in np.flatnonzero(too_large)]
         raise TableError(
             f"{source.table.name} has columns whose range is too large to compute with: "
-            f"{_some(names)}; scale them down or --drop them"
+            f"{_some(names)}; scale them down or leave them out with {spell('drop')}"
         )
 
 
@@ -127,7 +128,7 @@ def refuse_earlier(source: Source, look: FirstPass, register: Register, *, again
         raise ReleaseError(
             f"rows of {source.table.name} left before ({last.method}, {last.when[:10]}, "
             f"{last.release}); several releases of the same rows can be averaged or combined "
-            "against them: pass --again if that is meant"
+            f"against them: pass {spell('again', True)} if that is meant"
         )
     return len(earlier)
 
@@ -148,7 +149,7 @@ def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> 
         notes.append(
             ReleaseNote(
                 f"{text}value: {len(look.trending)}",
-                f"{text}value: {_some(look.trending)}; consider --shuffle",
+                f"{text}value: {_some(look.trending)}; consider {spell('shuffle', True)}",
             )
         )
     if look.alike and not shuffle:
@@ -156,7 +157,7 @@ def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> 
         notes.append(
             ReleaseNote(
                 f"{text}{len(look.alike)}",
-                f"{text}{_some(look.alike)}; consider --shuffle",
+                f"{text}{_some(look.alike)}; consider {spell('shuffle', True)}",
             )
         )
     if again:
@@ -179,8 +180,8 @@ def state_needs(perturbation: Perturbation, facts: Survey, say: Callable[[str], 
         what = f"{perturbation.method} must hold all {facts.n_rows:,} rows at once and"
     if need > available_bytes():
         raise ReleaseError(
-            f"{what} takes about {readable(need)} of memory, more than there is; use fewer "
-            "columns (--drop, or --set n_components=…) or a method that works row by row"
+            f"{what} takes about {readable(need)} of memory, more than there is; use fewer columns "
+            f"({spell('drop')}, or {spell('n_components')}) or a method that works row by row"
         )
     if perturbation.needs_table or need > 256 << 20:
         say(f"{what} takes about {readable(need)} of memory")

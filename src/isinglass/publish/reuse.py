@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isinglass.errors import KeyFileError
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key
 from isinglass.perturb.load import restore
@@ -35,7 +36,7 @@ def reuse_key(
             f"{', '.join(names[:12])}{' …' if len(names) > 12 else ''} in this order"
         )
     if stored.facts.get("one_hot", []) != list(columns.one_hot):
-        raise KeyFileError("the key was made with other --one-hot columns")
+        raise KeyFileError(f"the key was made with other columns in {spell('one_hot')}")
     if isinstance(perturbation, ScaledPerturbation):
         _same_bounds(perturbation, columns, bounds)
     return perturbation, stored
@@ -45,8 +46,8 @@ def _same_bounds(perturbation: ScaledPerturbation, columns: Columns, bounds: Bou
     declared = perturbation.declared_bounds()
     if declared is None:
         raise KeyFileError(
-            "the key's bounds were learned from another table and would not fit this one; make "
-            "the first release with declared --bounds to use its key again"
+            "the key's bounds were learned from another table and would not fit this one; declare "
+            f"{spell('bounds')} for the first release to use its key again"
         )
     if bounds is not None:
         low, high = bounds_for(columns.numeric, bounds)

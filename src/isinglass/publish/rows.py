@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress
 from isinglass.publish.look import Checksum, FirstPass
@@ -54,7 +55,7 @@ def write_rows(
             if not all_finite(Z):
                 raise ReleaseError(
                     f"{perturbation.method} gave numbers too large to write; scale the columns of "
-                    f"{source.table.name} down, or declare --bounds"
+                    f"{source.table.name} down, or declare {spell('bounds')}"
                 )
             if writer is None:
                 # Only reading a CSV file settles the types of the columns kept.
@@ -86,5 +87,5 @@ def _arrow_errors() -> Iterator[None]:
     except pa.ArrowException as error:
         raise ReleaseError(
             "a kept column is of a kind that cannot be written as Parquet "
-            f"({type(error).__name__}); --drop it"
+            f"({type(error).__name__}); leave it out with {spell('drop')}"
         ) from None

@@ -17,6 +17,7 @@ import isinglass
 from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError, TableError
 from isinglass.files import OWNER_ONLY, sync, whole_file
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
@@ -163,7 +164,9 @@ def write_release(
     if (perturbation is None) == (use_key is None):
         raise ReleaseError("give either a perturbation to draw a new key for, or a key to use")
     if shuffle and use_key is not None:
-        raise ReleaseError("a shuffled release needs a key of its own; leave --use-key out")
+        raise ReleaseError(
+            f"a shuffled release needs a key of its own; leave {spell('use_key')} out"
+        )
     key_path = Path(use_key or key or out.with_suffix(".key"))
     public_path = key_path.with_suffix(".matrix.json")
     targets = {"the release": out, **caller.writes}
@@ -187,7 +190,7 @@ def write_release(
     if columns.kept and not perturbation.keeps_rows:
         raise ReleaseError(
             f"{perturbation.method} makes new records, so no column can be kept beside them; "
-            "use --drop"
+            f"leave them out with {spell('drop')}"
         )
     categories = None if stored is None else stored.facts.get("categories", {})
     source = Source(opened, columns, missing=missing, categories=categories)
@@ -196,7 +199,8 @@ def write_release(
     tell = progress or quiet
     register = Register(caller.home)
     advice = "widen the bounds" if stored is None else "the key fixes the bounds: make a new one"
-    look = look_at(source, perturbation, register, tell, advice=f"{advice}, or pass --clip")
+    advice += f", or pass {spell('clip', True)}"
+    look = look_at(source, perturbation, register, tell, advice=advice)
     earlier = refuse_earlier(source, look, register, again=again)
     notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
     whole = None
@@ -263,7 +267,8 @@ def _settle_bounds(
     if not isinstance(perturbation, ScaledPerturbation):
         if bounds is not None or clip:
             raise ReleaseError(
-                f"{perturbation.method} does not scale columns; leave --bounds and --clip out"
+                f"{perturbation.method} does not scale columns; leave {spell('bounds')} and "
+                f"{spell('clip')} out"
             )
         return
     perturbation.clip = perturbation.clip or clip

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from isinglass.errors import TableError
+from isinglass.naming import spell
 from isinglass.table.read import Table
 
 
@@ -29,11 +30,11 @@ def choose_columns(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     one_hot: Sequence[str] = (),
-    advice: str = "pass them on as they are with --keep, or leave them out with --drop",
+    advice: str | None = None,
 ) -> Columns:
     """Give every column a role; columns that are not numbers must be given one by hand.
 
-    `advice` says how to whoever did not, in the words of the command that they gave.
+    `advice` says how to whoever did not, where it is not by `keep` and `drop`.
     """
     schema = table.schema
     names = schema.names
@@ -49,6 +50,9 @@ def choose_columns(
     rest = [name for name in names if name not in asked]
     text = [name for name in rest if not is_numeric(schema.field(name).type)]
     if text:
+        if advice is None:
+            advice = f"pass them on as they are with {spell('keep')}, or leave them out with "
+            advice += spell("drop")
         raise TableError(f"{table.name} has columns that are not numbers: {listed(text)}; {advice}")
     if not rest and not one_hot:
         raise TableError(f"{table.name} has no numeric column left to perturb")

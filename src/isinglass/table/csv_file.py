@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from isinglass.errors import TableError
+from isinglass.naming import spell
 from isinglass.table.batches import batch_rows, checked_schema
 
 # How the reader's messages begin. What follows quotes the file, so nothing else is looked at.
@@ -140,7 +141,7 @@ class CsvTable:
     def _wrong_encoding(self) -> str:
         return (
             f"{self.name} is not {self._encoding.upper().replace('UTF8', 'UTF-8')} text; "
-            "name its encoding with --encoding, such as latin-1"
+            f"name its encoding, as in {spell('encoding', 'latin-1')}"
         )
 
     @contextlib.contextmanager

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
+from isinglass.naming import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.ahead import one_ahead
 from isinglass.table.columns import Columns, is_numeric, listed, number_type
@@ -42,17 +42,12 @@ def choose_features(
     table: Table,
     *,
     discrete: Sequence[str] = (),
-    exclude: Sequence[str] = (),
+    drop: Sequence[str] = (),
     label: str | None = None,
 ) -> Features:
-    """Every numeric column, and those named as discrete; neither the label nor what is excluded.
-
-    `exclude` takes names and shell-style patterns. A name must exist, a pattern may fit nothing.
-    """
+    """Every numeric column, and those named as discrete; neither the label nor what is dropped."""
     names = table.schema.names
-    out = {label} if label is not None else set()
-    for item in exclude:
-        out |= {item} if item in names or not is_pattern(item) else set(matching(item, names))
+    out = {*drop, *([] if label is None else [label])}
     unknown = [name for name in dict.fromkeys([*discrete, *sorted(out)]) if name not in names]
     if unknown:
         raise TableError(
@@ -66,28 +61,18 @@ def choose_features(
     if text:
         raise TableError(
             f"{table.name} has columns that are not numbers: {listed(text)}; compare them by "
-            "equality with --discrete, or leave them out with --exclude"
+            f"equality with {spell('discrete')}, or leave them out with {spell('drop')}"
         )
     if not rest and not discrete:
         raise TableError(f"{table.name} has no numeric column left to compare rows by")
     return Features(tuple(rest), tuple(name for name in names if name in discrete))
 
 
-def is_pattern(item: str) -> bool:
-    """Whether a word has one of the shell's signs in it."""
-    return any(sign in item for sign in "*?[")
-
-
-def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names a shell-style pattern fits, upper and lower case told apart."""
-    return [name for name in names if fnmatchcase(name, pattern)]
-
-
 def read_blocks(
     source: Any,
     *,
     discrete: Sequence[str] = (),
-    exclude: Sequence[str] = (),
+    drop: Sequence[str] = (),
     label: str | None = None,
     missing: str = "error",
     scale: bool = False,
@@ -96,7 +81,7 @@ def read_blocks(
 ) -> TableBlocks:
     """The rows of a path, a frame or an array, ready to be searched."""
     table = open_table(source, encoding=encoding, delimiter=delimiter)
-    features = choose_features(table, discrete=discrete, exclude=exclude, label=label)
+    features = choose_features(table, discrete=discrete, drop=drop, label=label)
     return TableBlocks(table, features, missing=missing, scale=scale)
 
 
@@ -197,8 +182,8 @@ class TableBlocks:
             raise TableError(f"{self.name} has no rows")
         if given == 0:
             raise TableError(
-                f"{self.name} has a missing value in every row; fill them in with --missing "
-                "median, or leave columns out with --exclude"
+                f"{self.name} has a missing value in every row; fill them in with "
+                f"{spell('missing', 'median')}, or leave columns out with {spell('drop')}"
             )
         if self.n_rows is not None and self.n_rows != given:
             raise TableError(f"{self.name} changed while it was read")
@@ -222,7 +207,8 @@ class TableBlocks:
             counts += (~np.isfinite(X)).sum(axis=0)
         return (
             f"{self.name} has missing or non-finite values: {per_column(counts, self.names)}; "
-            "leave those rows out with --missing drop or fill them in with --missing median"
+            f"leave those rows out with {spell('missing', 'drop')} or fill them in with "
+            f"{spell('missing', 'median')}"
         )
 
     def _learn_medians(self, progress: Progress) -> Array:
@@ -236,7 +222,7 @@ class TableBlocks:
                 yield X
                 seen += len(X)
 
-        remedy = "leave them out with --exclude"
+        remedy = f"leave them out with {spell('drop')}"
         return medians_to_fill(self.name, numeric, blocks, remedy)
 
     def _learn_range(self, progress: Progress) -> tuple[Array, Array]:
@@ -278,7 +264,7 @@ class _Codes:
         except pa.ArrowException:  # its text quotes a value
             raise TableError(
                 f"{self._where} holds neither text nor numbers and cannot be discrete; leave it "
-                "out with --exclude"
+                f"out with {spell('drop')}"
             ) from None
         return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
@@ -293,7 +279,7 @@ class _Codes:
         if len(self._known) > MOST_VALUES:
             raise TableError(
                 f"{self._where} has more than {MOST_VALUES:,} different values, too many for a "
-                "discrete one; leave it out with --exclude"
+                f"discrete one; leave it out with {spell('drop')}"
             )
         return pc.index_in(values, value_set=self._known)
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
+from isinglass.naming import spell
 from isinglass.table.columns import Columns, number_type
 from isinglass.table.median import medians_to_fill
 from isinglass.table.read import Table
@@ -52,15 +53,17 @@ class Source:
         *,
         missing: str = "error",
         categories: dict[str, list[Any]] | None = None,
-        advice: str = "leave those rows out with --missing drop or fill them in with "
-        "--missing median",
+        advice: str | None = None,
     ) -> None:
         if missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
         self.table = table
         self.columns = columns
         self.missing = missing
-        self._advice = advice
+        self._advice = advice or (
+            f"leave those rows out with {spell('missing', 'drop')} or fill them in with "
+            f"{spell('missing', 'median')}"
+        )
         self.dtype = number_type(table, columns)
         self.categories = self._learn_categories() if categories is None else categories
         self.names = list(columns.numeric) + [
@@ -166,13 +169,14 @@ class Source:
                 if len(values) > MOST_CATEGORIES:
                     raise TableError(
                         f"{self.table.name}, column {name} has more than {MOST_CATEGORIES} "
-                        "different values, too many to one-hot encode; perturb, --keep or --drop it"
+                        "different values, too many to one-hot encode; perturb it, or name it in "
+                        f"{spell('keep')} or {spell('drop')}"
                     )
         empty = [name for name, values in found.items() if not values]
         if empty:
             raise TableError(
                 f"{self.table.name} has columns without a single value: {', '.join(empty)}; "
-                "--drop them"
+                f"leave them out with {spell('drop')}"
             )
         return {name: sorted(values) for name, values in found.items()}
 
@@ -191,14 +195,15 @@ class Source:
         except pa.ArrowException:
             raise TableError(
                 f"{self.table.name}, column {name} holds neither text nor numbers and cannot be "
-                "one-hot encoded; --keep or --drop it"
+                f"one-hot encoded; name it in {spell('keep')} or {spell('drop')}"
             ) from None
 
     def _learn_medians(self) -> NDArray[np.float64]:
         def blocks(names: Sequence[str]) -> Iterator[Array]:
             return (block.X for block in Source(self.table, Columns(tuple(names)))._raw())
 
-        return medians_to_fill(self.table.name, self.columns.numeric, blocks, "--drop them")
+        remedy = f"leave them out with {spell('drop')}"
+        return medians_to_fill(self.table.name, self.columns.numeric, blocks, remedy)
 
 
 def all_finite(X: Array) -> bool:

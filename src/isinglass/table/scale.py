@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.documents import DocumentError, read_json
 from isinglass.errors import TableError
+from isinglass.naming import spell
 
 Vector = NDArray[np.float64]
 
@@ -134,7 +135,8 @@ def bounds_for(
         raise TableError(
             f"the bounds do not name {', '.join(missing[:8])}"
             + (f" and {len(missing) - 8} more columns" if len(missing) > 8 else "")
-            + "; declare them, --drop or --keep those columns, or leave --bounds out to learn all"
+            + f"; declare them, name those columns in {spell('drop')} or {spell('keep')}, or leave "
+            f"{spell('bounds')} out to learn all"
         )
     pairs = np.array([bounds[name] for name in columns], dtype=np.float64)
     return pairs[:, 0], pairs[:, 1]

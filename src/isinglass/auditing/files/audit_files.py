@@ -43,6 +43,7 @@ from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.selection import ATTACKS, NEED_ROWS
 from isinglass.errors import AuditError
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
 from isinglass.release import Facts
@@ -110,7 +111,7 @@ def audit_files(
     """
     paths = [os.path.realpath(path) for path in (release, *other_releases)]
     if len(set(paths)) < len(paths):
-        raise AuditError("each release counts once; --also names one again")
+        raise AuditError(f"each release counts once; {spell('other_releases')} names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     released = open_release(release, encoding, delimiter, opened.schema.names)
     facts = facts_of(release)
@@ -337,7 +338,8 @@ def _other(
     if len(loaded.X) != n_rows:
         raise AuditError(
             f"{loaded.name} has {len(loaded.X):,} rows and the table has {n_rows:,}, so they "
-            "do not match by order; name a column that identifies rows in all files with --id"
+            "do not match by order; name a column that identifies rows in all files with "
+            f"{spell('id_column')}"
         )
     if facts is not None and facts.order == "keyed":
         standing = in_table_order(mine.X, loaded.take(rows))  # its order is a claim

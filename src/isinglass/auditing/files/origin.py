@@ -16,6 +16,7 @@ from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.auditing.files.provenance import EXACTLY, NEARLY, remade
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
+from isinglass.naming import spell
 from isinglass.release import Facts
 
 Array = NDArray[Any]
@@ -52,7 +53,7 @@ def origin_line(facts: Facts | None, *, made: str) -> PolicyLine:
             "the policy goes by the attacks listed alone)",
             met=False,
         )
-    return PolicyLine(ORIGIN, "only the release says so; --key would show it", met=False)
+    return PolicyLine(ORIGIN, f"only the release says so; {spell('key')} would show it", met=False)
 
 
 def order_line(*, shows: bool) -> PolicyLine:
@@ -67,7 +68,7 @@ def order_line(*, shows: bool) -> PolicyLine:
     return PolicyLine(
         ORDER,
         "the rows are in the table's order, which may tell more than the attacks listed found; "
-        '--shuffle hides it (release.order = "any" in the policy goes by the attacks alone)',
+        f'{spell("shuffle", True)} hides it (release.order = "any" in the policy goes by the attacks alone)',
         met=False,
     )
 

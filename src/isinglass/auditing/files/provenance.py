@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError, ReleaseError, TableError
+from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
@@ -148,7 +149,7 @@ def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
     if left:
         raise AuditError(
             f"{table.name} has columns that the release does not say it was made from: "
-            f"{listed(left)}; name those that were not released with --drop"
+            f"{listed(left)}; name those that were not released with {spell('drop')}"
         )
 
 
@@ -157,7 +158,7 @@ def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
     if both := [n for n in beside if n in perturbed]:
         raise AuditError(
             f"column {listed(both)} was perturbed in the release, so it can neither tell rows "
-            "apart (--id) nor be a label (--label)"
+            f"apart ({spell('id_column')}) nor be a label ({spell('label')})"
         )
 
 
@@ -179,8 +180,8 @@ def refuse_other_width(
     if width is not None and width != source.n_columns:
         raise AuditError(
             f"{release.name} was made from {width:,} columns, and {source.table.name} has "
-            f"{source.n_columns:,} that could be them; name the others with --drop (and encoded "
-            "ones with --one-hot), as the release was made"
+            f"{source.n_columns:,} that could be them; name the others with {spell('drop')} (and "
+            f"encoded ones with {spell('one_hot')}), as the release was made"
         )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.files.read_numbers import single_numbers
 from isinglass.errors import AuditError
+from isinglass.naming import spell
 from isinglass.table.columns import is_numeric, listed
 from isinglass.table.read import MemoryTable, Table
 
@@ -51,8 +52,8 @@ def refuse_dropped(drop: Sequence[str], release: Table) -> None:
     """Whoever leaves a column out of an audit says that it was not released."""
     if there := [n for n in drop if n in release.schema.names]:
         raise AuditError(
-            f"{release.name} has columns that --drop says were not released: {listed(there)}; "
-            "leave them out of the release, or attack them, too"
+            f"{release.name} has columns that {spell('drop')} says were not released: "
+            f"{listed(there)}; leave them out of the release, or attack them, too"
         )
 
 

@@ -13,6 +13,7 @@ from isinglass.auditing.models.report import ModelReport
 from isinglass.auditing.policy import Policy
 from isinglass.detect.onnx_file import read_autoencoder
 from isinglass.errors import AuditError
+from isinglass.naming import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.columns import Columns, is_numeric, listed
 from isinglass.table.prepare import Source
@@ -46,8 +47,8 @@ def audit_model_file(
     if source.n_columns != network.n_columns:
         raise AuditError(
             f"{model} takes {network.n_columns:,} columns, and {opened.name} has "
-            f"{source.n_columns:,} that could be them; name the others with --drop (and encoded "
-            "ones with --one-hot), as the model was trained"
+            f"{source.n_columns:,} that could be them; name the others with {spell('drop')} (and "
+            f"encoded ones with {spell('one_hot')}), as the model was trained"
         )
     mine = align.load(source, progress, "reading the table").X
     theirs = None

@@ -8,6 +8,7 @@ from typing import Any
 from isinglass.curate.epsilon import MOST, text
 from isinglass.curate.query import Query
 from isinglass.errors import LedgerError
+from isinglass.naming import spell_call
 
 #: the account of whoever keeps the table; every other name is an end user's
 CURATOR = "curator"
@@ -185,19 +186,19 @@ class Contract:
         if asked.cap != self.cap:
             raise LedgerError(
                 f"the ledger's contract fixes a budget of {text(self.cap)} a place, got "
-                f"{text(asked.cap)}" + _hint(asked.cap > self.cap, f"budget {text(asked.cap)}")
+                f"{text(asked.cap)}" + _hint(asked.cap > self.cap, cap=asked.cap)
             )
         ours, theirs = self.records_per_person, asked.records_per_person
         if theirs != ours:
             raise LedgerError(
                 f"the ledger's contract says {ours} record{'s' * (ours > 1)} per person, got "
-                f"{theirs}" + _hint(theirs > ours, f"records-per-person {theirs}")
+                f"{theirs}" + _hint(theirs > ours, records_per_person=theirs)
             )
         if asked.also_released != self.also_released:
             no = "" if self.also_released else "not "
             raise LedgerError(
                 f"the ledger's contract says that the table has {no}left as a release"
-                + _hint(asked.also_released, "also-released")
+                + _hint(asked.also_released, also_released=True)
             )
 
     def _refuse_modes(self, asked: tuple[str, ...]) -> None:
@@ -266,11 +267,12 @@ def _refuse_part(name: str, value: int, *, above: int = 0) -> None:
         raise ValueError(f"{name} must be a whole number > {above}, got {value}")
 
 
-def _hint(weaker: bool, option: str) -> str:
+def _hint(weaker: bool, **term: int) -> str:
     """What to do about terms that differ."""
     if not weaker:
         return "; ask as it says"
-    return f"; `isinglass ledger amend LEDGER --{option} --reason TEXT` makes the promise weaker"
+    call = spell_call("Ledger.amend", **term, reason=...)
+    return f"; {call} makes the promise weaker"
 
 
 _CLAUSES = {

@@ -17,6 +17,7 @@ from isinglass.curate.ledger.head import BEGUN, Head, Note, kept, new_secret, re
 from isinglass.curate.ledger.state import Books
 from isinglass.documents import read_json
 from isinglass.errors import LedgerError
+from isinglass.naming import spell_call
 
 
 class Keeper:
@@ -256,9 +257,9 @@ class Keeper:
     def _doubt(self, heads: list[Head] | None) -> str | None:
         assert self.note is not None
         if heads is None:
-            return f"no head of {self.db.name} is noted at {self.note.path}, {_ACCEPT}"
+            return f"no head of {self.db.name} is noted at {self.note.path}, {_accept()}"
         if not heads:
-            return f"{self.note.path} is damaged, or another ledger's note, {_ACCEPT}"
+            return f"{self.note.path} is damaged, or another ledger's note, {_accept()}"
         return None
 
     def note_anew(self, entry: Callable[[Books], Entry]) -> None:
@@ -323,8 +324,9 @@ class _Turn:
     """Whose turn it is to write."""
 
 
-_ACCEPT = (
-    "so that an old copy, or one that is also used elsewhere, could not be told from it; bring the "
-    "note along from where the ledger was used last, or, where it is lost, have the whole budget "
-    "counted as spent: `isinglass ledger verify LEDGER --accept`"
-)
+def _accept() -> str:
+    return (
+        "so that an old copy, or one that is also used elsewhere, could not be told from it; bring "
+        "the note along from where the ledger was used last, or, where it is lost, have the whole "
+        f"budget counted as spent: {spell_call('Ledger.accept', reason=...)}"
+    )
