@@ -23,12 +23,11 @@ from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
 from isinglass.publish.draft import Draft
 from isinglass.publish.look import (
-    Note,
     look_at,
-    notes_on,
     refuse_earlier,
     state_needs,
 )
+from isinglass.publish.notes import Concern, ReleaseNote, WarningNote, notes_on
 from isinglass.publish.paths import Finishing, refuse_targets
 from isinglass.publish.reuse import Bounds, reuse_key
 from isinglass.publish.rows import write_rows
@@ -42,11 +41,7 @@ from isinglass.table.survey import Survey
 from isinglass.table.write import sync, whole_file
 
 Array = NDArray[Any]
-
-SEEDED = (
-    "random_state was given, so whoever guesses it has the key; leave it out for a release that "
-    "matters"
-)
+AnyNote = ReleaseNote | WarningNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +154,7 @@ def write_release(
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
-    notes: list[Note] = []
+    notes: list[AnyNote] = []
     if use_key is not None:
         with _noting(notes):
             perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
@@ -187,7 +182,7 @@ def write_release(
         state_needs(perturbation, look.survey, say)
         whole = _fit(perturbation, source, look.survey, notes, tell)
     if perturbation.seeded:
-        notes.append(Note(SEEDED, SEEDED))
+        notes.append(ReleaseNote(Concern.SEEDED))
 
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)
@@ -260,14 +255,14 @@ def _settle_bounds(
 
 
 @contextlib.contextmanager
-def _noting(notes: list[Note]) -> Iterator[None]:
+def _noting(notes: list[AnyNote]) -> Iterator[None]:
     """Turn privacy warnings into notes; pass other warnings on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         if isinstance(warning.message, PrivacyWarning):
-            notes.append(Note(warning.message.public, str(warning.message)))
+            notes.append(WarningNote.of(warning.message))
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -275,7 +270,7 @@ def _noting(notes: list[Note]) -> Iterator[None]:
 
 
 def _fit(
-    perturbation: Perturbation, source: Source, facts: Survey, notes: list[Note], tell: Progress
+    perturbation: Perturbation, source: Source, facts: Survey, notes: list[AnyNote], tell: Progress
 ) -> Array | None:
     """Draw the key; gives the whole release back where a method cannot work row by row."""
     whole = None
@@ -314,7 +309,7 @@ def _facts(
     perturbation: Perturbation,
     source: Source,
     rows: int,
-    notes: list[Note],
+    notes: list[AnyNote],
     shuffle: bool,
     again: bool,
 ) -> Facts:
