@@ -33,6 +33,7 @@ from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.files.unknown_order import without_pairs
 from isinglass.auditing.findings import PolicyLine
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError
@@ -116,7 +117,7 @@ def audit_files(
     if person is not None:
         drop = [*drop, *([] if person in (*drop, id_column) else [person])]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
-    notes: list[str] = []
+    notes: list[AuditNote] = []
     if facts is None:
         refuse_dropped(drop, released)
         if key is None:
@@ -142,13 +143,10 @@ def audit_files(
         # Rows that were left out here have left all the same.
         filled = Source(opened, columns, missing="median", categories=source.categories)
         mine = align.load(filled, progress, "reading the table")
-        notes.append(
-            "The release has rows of records with missing values; these were filled with medians "
-            "instead of being left out, so that all rows were attacked."
-        )
+        notes.append(AuditNote.of(Kind.FILLED_WITH_MEDIANS))
     elif opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
-        notes.append(f"{left:,} rows of the table with missing values were left out.")
+        notes.append(AuditNote.of(Kind.INCOMPLETE_ROWS, n=left))
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -174,10 +172,7 @@ def audit_files(
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
         if undone is not None:
             theirs, stated = replace(theirs, X=undone), None
-            notes.append(
-                "The key came from a seed that was guessed: the release was undone with it before "
-                "it was attacked."
-            )
+            notes.append(AuditNote.of(Kind.SEED_GUESSED))
     left_beside = Beside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
@@ -198,7 +193,7 @@ def audit_files(
             delimiter,
         )
         if other is None:
-            notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
+            notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNMATCHED, file=Path(path).name))
             continue
         loaded, said, unchanged = other
         others.append(loaded.X)
@@ -209,7 +204,7 @@ def audit_files(
     if kept is not None and (note := left_beside.note(kept)) is not None:
         notes.append(note)
     if beyond:
-        notes.append("What left beside the table's columns was attacked with them.")
+        notes.append(AuditNote.of(Kind.BESIDE_ATTACKED))
     if perturbation is None and stated is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(stated, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -274,7 +269,7 @@ def audit_files(
 
 
 def _together(
-    n_others: int, facts: Facts | None, earlier: int | None, notes: list[str]
+    n_others: int, facts: Facts | None, earlier: int | None, notes: list[AuditNote]
 ) -> list[PolicyLine]:
     """Whether all releases of these rows were attacked; no line where there is but this one."""
     wanted = int(facts is not None and facts.again) if earlier is None else earlier
@@ -284,7 +279,7 @@ def _together(
     of = f"at least {wanted}" if earlier is None else f"{wanted}"
     told = f"{n_others} of {of} other releases were attacked together with this one"
     if n_others < wanted:
-        notes.append(f"{told}; several releases of the same rows tell more than each of them.")
+        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
     return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
@@ -301,7 +296,7 @@ def _other(
     id_column: str | None,
     label: str | None,
     table_names: Sequence[str],
-    notes: list[str],
+    notes: list[AuditNote],
     encoding: str,
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:

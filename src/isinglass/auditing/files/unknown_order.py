@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.findings import SOME, Findings, SkippedAttack
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.selection import ATTACKS, NEED_ROWS
-
-_WHY = "it needs to know which released row is whose record, and nobody can tell"
 
 
 def without_pairs(found: Findings, policy: Policy | None) -> Findings:
@@ -23,8 +22,9 @@ def without_pairs(found: Findings, policy: Policy | None) -> Findings:
         return found
     listed = {s.name for s in found.skipped}
     names = [n for n in dict.fromkeys(a.name for a in with_rows) if n not in listed]
+    why = AuditNote.of(Kind.PAIRS_CANNOT_BE_TOLD)
     missing = tuple(
-        SkippedAttack(n, _WHY, applicable=True, attacker=attacker_for(ATTACKS[n])) for n in names
+        SkippedAttack(n, why, applicable=True, attacker=attacker_for(ATTACKS[n])) for n in names
     )
     found = replace(found, skipped=(*found.skipped, *missing))
     return found if policy is None else replace(found, policy=policy.check(found))

@@ -13,6 +13,7 @@ from isinglass.auditing.findings import (
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.page import look_of, policy_rows, sign_of
 from isinglass.auditing.report.rerun import audit_lines
+from isinglass.auditing.report.sentences import sentence, sentences
 from isinglass.plots import pages
 
 #: What each way of telling does, in a few words.
@@ -85,6 +86,8 @@ def render(findings: Findings, *, public: bool = False) -> str:
         sentences=_sentences(findings),
         name=words.column_name(name) if isinstance(name, str) else "",
         policy=policy_rows(findings),
+        assumptions=sentences(findings.assumptions),
+        notes=sentences(findings.notes),
         header=(*HEADER, "what it does"),
         membership=[
             (*line, STORIES[m.name])
@@ -94,7 +97,7 @@ def render(findings: Findings, *, public: bool = False) -> str:
             (words.name_of(a.name), a.verdict, area(a.membership), a.assumes)
             for a in findings.attackers
         ],
-        skipped=[(words.name_of(s.name), s.reason) for s in findings.skipped],
+        skipped=[(words.name_of(s.name), sentence(s.reason)) for s in findings.skipped],
         again=[] if public else audit_lines(findings),
         settings=settings,
     )

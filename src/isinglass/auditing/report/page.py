@@ -19,6 +19,7 @@ from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.officer import officer_page
 from isinglass.auditing.report.rerun import audit_lines
+from isinglass.auditing.report.sentences import measured, sentence, sentences
 from isinglass.plots import pages
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def render(findings: Findings, *, public: bool = False, frontier: Frontier | Non
         policy=policy_rows(findings),
         unmet=sum(not line.met for line in findings.policy),
         attackers=_attackers(findings),
+        assumptions=sentences(findings.assumptions),
+        notes=sentences(findings.notes),
         given=_given(findings),
         detection=_detection(findings.detection),
         scores=None if public else charts.scores(findings.detection),
@@ -84,7 +87,7 @@ def sign_of(verdict: str) -> str:
 
 def policy_rows(findings: Findings) -> list[tuple[str, str, str]]:
     """A row for each demand of the policy."""
-    return [(p.demand, p.measured, "✓ met" if p.met else "✖ NOT MET") for p in findings.policy]
+    return [(p.demand, measured(p), "✓ met" if p.met else "✖ NOT MET") for p in findings.policy]
 
 
 def _frontier(found: Frontier) -> charts.Chart:
@@ -180,13 +183,13 @@ def _control(attack: AttackResult) -> str:
 
 def _not_run(findings: Findings) -> list[tuple[str, str, str]]:
     return [
-        (words.name_of(a.name), a.knowledge, f"not finished: {a.failed}")
+        (words.name_of(a.name), a.knowledge, f"not finished: {sentence(a.failed)}")
         for a in findings.attacks
         if a.failed is not None
     ] + [
         (words.name_of(s.name), "–",
          ("something was missing: " if s.applicable else "not made for such a release: ")
-         + s.reason)
+         + sentence(s.reason))
         for s in findings.skipped
     ]  # fmt: skip
 
