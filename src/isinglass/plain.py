@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -21,7 +22,9 @@ def plain(value: Any) -> Any:
         # What is plain already is handed on as it is.
         return value if all(found[n] is parts[n] for n in parts) else type(value)(**found)
     if isinstance(value, dict):
-        return {plain(name): plain(item) for name, item in value.items()} if value else value
+        made = {plain(name): plain(item) for name, item in value.items()}
+        kept = all(map(operator.is_, made.values(), value.values()))
+        return value if kept and all(map(operator.is_, made, value)) else made
     if isinstance(value, list | tuple):
         items = [plain(item) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))

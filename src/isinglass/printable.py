@@ -31,6 +31,6 @@ def shorten(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
-def html_text(value: object, *, keep: str = "") -> str:
+def html_text(value: object) -> str:
     """Anything as the text of a page, or of one of its attributes in double quotes."""
-    return html.escape(printable(str(value), keep=keep))
+    return html.escape(printable(str(value)))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.auditing.examples import said
 
 from isinglass.auditing.files import audit_files as files
 from isinglass.auditing.findings import RESISTED, Detection, Findings, Privacy
@@ -19,7 +20,7 @@ def given(monkeypatch):
         found = Findings(
             rows=len(table), columns=table.shape[1], method="?", promise="heuristic",
             detection=Detection(0.9, 0.8, 1.0, 10), attacks=(), skipped=(),
-            privacy=Privacy(0.1, 0.1), linkage=None, verdict=RESISTED, notes=("its own",),
+            privacy=Privacy(0.1, 0.1), linkage=None, verdict=RESISTED, notes=(said("its own"),),
         )  # fmt: skip
         return Report(found if policy is None else replace(found, policy=policy.check(found)))
 

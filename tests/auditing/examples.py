@@ -19,6 +19,13 @@ from isinglass.auditing.findings import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.notes import AuditNote, Kind
+
+
+def said(text: str, *, public: bool = True) -> AuditNote:
+    """A fact that is nothing but its sentence."""
+    return AuditNote(Kind.QUOTED, {"text": text}, public)
+
 
 ROW = 987_654  # a row number that stands nowhere else
 SENSORS = ("altitude", "mach", "pitch", "roll", "n1", "n2", "egt", "fuel_flow", "oil_temperature")
@@ -91,7 +98,7 @@ def usual(verdict: str = RECOVERED, n_columns: int = 29) -> Findings:
             release_scores=tuple(s / max(released) for s in released),
         ),
         attacks=tuple(attacks),
-        skipped=(SkippedAttack("collusion", "no colluders were given", applicable=True),),
+        skipped=(SkippedAttack("collusion", said("no colluders were given"), applicable=True),),
         privacy=Privacy(minimum=0.021, average=0.048),
         linkage=Linkage(
             average=214.3, worst_1pct=2, expected=231.7, linked=0.083, n_public=100_000,
@@ -115,11 +122,14 @@ def usual(verdict: str = RECOVERED, n_columns: int = 29) -> Findings:
             n_records=1000,
         ),
         unique=0.25,
-        notes=("The bounds were learned from the table.", f"row {ROW} lies far out on its own"),
+        notes=(
+            said("The bounds were learned from the table."),
+            said(f"row {ROW} lies far out on its own", public=False),
+        ),
         assumptions=(
-            "The method and all its public parameters are known.",
-            "Some records are recognised: 30, 58, 290 and 1,000 of them.",
-            "A tenth of the table is known as a sample of similar records.",
+            said("The method and all its public parameters are known."),
+            said("Some records are recognised: 30, 58, 290 and 1,000 of them."),
+            said("A tenth of the table is known as a sample of similar records."),
         ),
         settings={
             "random_state": 20_261_115, "n_trials": 5, "attacks": "auto", "knowledge": "auto",
@@ -152,7 +162,8 @@ def troubled() -> Findings:
     nan = math.nan
     broken = attack("ica", "column statistics", nan, low=nan, high=nan, gain=nan, worst_gain=nan,
                     control=None, outliers=None, rest=None, columns=(), r2=nan, near=nan,
-                    failed=f"did not converge; row {ROW} is extreme")  # fmt: skip
+                    failed=said(f"did not converge; row {ROW} is extreme", public=False),
+                    )  # fmt: skip
     partly = attack("sample", "a sample of 200 records", 0.55, control=None, control_kind=None)
     no_better = attack("naive", "column statistics", 0.35, low=0.33, high=0.37, gain=0.0, r2=0.0,
                        near=0.08)  # fmt: skip
@@ -164,8 +175,8 @@ def troubled() -> Findings:
         detection=Detection(rate=0.6, low=0.5, high=0.7, n_outliers=200, chance=0.1,
                             rank_correlation=nan),
         skipped=(
-            SkippedAttack("spectral", "noise was not added"),
-            SkippedAttack("map", "the public parameters are not known", applicable=True),
+            SkippedAttack("spectral", said("noise was not added")),
+            SkippedAttack("map", said("the public parameters are not known"), applicable=True),
         ),
         privacy=Privacy(nan, nan),
         verdict=PARTLY,

@@ -17,6 +17,7 @@ from isinglass.auditing.files.provenance import KeyFacts
 from isinglass.auditing.findings import Linkage
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
+from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError, TableError
 from isinglass.perturb.key import read_key
 
@@ -63,7 +64,7 @@ def test_a_release_of_ours_says_itself_what_is_what(table, tmp_path, given):
     np.testing.assert_array_equal(public.low, np.zeros(3))
     np.testing.assert_array_equal(public.high, np.ones(3))
     assert given["settings"] == {"table": "t.parquet", "release": "r.parquet"}
-    assert report.findings.notes == ("its own",)
+    assert sentences(report.findings.notes) == ("its own",)
     assert given["perturbation"] is None
 
 
@@ -72,7 +73,9 @@ def test_learned_bounds_are_not_public_and_text_columns_are_left_out(table, tmp_
     report = audit_files(table, tmp_path / "r.parquet")
     assert given["parameters"].low is None
     assert given["parameters"].matrix is None
-    assert "Columns of the table that are not numbers were left out: tail." in report.findings.notes
+    assert "Columns of the table that are not numbers were left out: tail." in sentences(
+        report.findings.notes
+    )
 
 
 def test_a_studys_public_matrix_is_expanded(table, tmp_path, given):
@@ -110,7 +113,9 @@ def test_other_numbers_of_rows_do_not_match_by_order(table, tmp_path, given):
     FRAME[:250].drop(columns="tail").to_parquet(tmp_path / "r.parquet")
     report = audit_files(table, tmp_path / "r.parquet")
     assert (given["rows_correspond"], given["order_known"]) == (False, False)
-    assert any("250, so they do not match by order" in note for note in report.findings.notes)
+    assert any(
+        "250, so they do not match by order" in note for note in sentences(report.findings.notes)
+    )
 
 
 @pytest.mark.parametrize("ids", ["text", "numbers", "mixed"])
@@ -132,8 +137,8 @@ def test_rows_are_matched_by_a_column_of_both(ids, tmp_path, given):
     np.testing.assert_allclose(given["released"][:, 0], X[rows, 0])
     assert given["released"].shape[1] == 1
     assert given["rows_correspond"] is True
-    assert "101 rows of t.parquet have no partner." in report.findings.notes
-    assert "1 rows of r.csv have no partner." in report.findings.notes
+    assert "101 rows of t.parquet have no partner." in sentences(report.findings.notes)
+    assert "1 rows of r.csv have no partner." in sentences(report.findings.notes)
 
 
 def test_missing_identifiers_shift_nobody():
@@ -162,7 +167,7 @@ def test_a_shuffled_release_is_put_in_order_by_its_key_only(table, tmp_path, giv
     report = audit_files(table, written.release)
     # Every row is somebody's; only whose is not known, so attacks that need it are missing.
     assert (given["rows_correspond"], given["order_known"]) == (True, False)
-    assert any("secret order" in note for note in report.findings.notes)
+    assert any("secret order" in note for note in sentences(report.findings.notes))
     veil, facts = key_of(written)
     with pytest.raises(AuditError, match="299 rows"):
         audit_files(FRAME[1:], written.release, perturbation=veil, key=facts)
@@ -252,7 +257,9 @@ def test_missing_rows_are_left_out_on_both_sides(tmp_path, given):
         audit_files(tmp_path / "t.parquet", written.release)
     report = audit_files(tmp_path / "t.parquet", written.release, missing="drop")
     np.testing.assert_array_equal(given["table"], np.delete(X, [3, 9], axis=0))
-    assert "2 rows of the table with missing values were left out." in report.findings.notes
+    assert "2 rows of the table with missing values were left out." in sentences(
+        report.findings.notes
+    )
 
 
 def test_labels_go_beside_the_columns(tmp_path, given):
@@ -277,7 +284,9 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
     assert not report.passed  # its metadata says that these rows had left before
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
     # It does not say how often they had.
-    assert any("0 of at least 1 other releases" in note for note in report.findings.notes)
+    assert any(
+        "0 of at least 1 other releases" in note for note in sentences(report.findings.notes)
+    )
     report = audit_files(table, second.release, policy=policy, other_releases=[first.release])
     seen = pq.read_table(first.release)
     expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2")])

@@ -9,6 +9,7 @@ import pytest
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.findings import RECOVERED, RESISTED
+from isinglass.auditing.report.sentences import sentence, sentences
 
 COLUMNS = list("abcde")
 
@@ -46,7 +47,7 @@ def test_half_of_the_rows_are_as_much_of_a_leak_as_all_of_them(tmp_path):
     assert found.rows == 500
     assert found.strongest().scored_by == "nearest record"
     assert found.strongest().gain > 0.95
-    assert any("has 1,000 rows" in note and "has 500" in note for note in found.notes)
+    assert any("has 1,000 rows" in note and "has 500" in note for note in sentences(found.notes))
 
 
 def test_rows_that_were_added_hide_no_record(tmp_path):
@@ -149,6 +150,6 @@ def test_values_in_further_digits_of_noise_are_found_in_any_order():
 
 def test_a_file_of_other_length_is_not_said_to_be_large_or_pairs_to_be_assumed_away(tmp_path):
     found = audited(noisy(TABLE[::2], 3.0), tmp_path)
-    assert not any("1,000,000" in note for note in found.notes)
-    assert not any("assumed" in s.reason for s in found.skipped)
+    assert not any("1,000,000" in note for note in sentences(found.notes))
+    assert not any("assumed" in sentence(s.reason) for s in found.skipped)
     assert found.settings["most_pairs"] is None

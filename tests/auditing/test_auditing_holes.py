@@ -9,6 +9,7 @@ import pytest
 from isinglass.auditing.cells import exact_cells, exact_cells_anywhere
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.findings import RECOVERED, RESISTED
+from isinglass.auditing.report.sentences import sentence, sentences
 
 RNG = np.random.default_rng(4)
 N, NAMES = 200, list("abcd")
@@ -38,8 +39,10 @@ def test_what_is_left_of_suppressed_cells_is_exact(tmp_path):
     assert insider.linked > 0.9  # all rows but those without a single cell
     assert found.verdict == RECOVERED
     missing = int((~HALF).sum())
-    assert any(note.startswith(f"{missing} cells of r.csv are missing") for note in found.notes)
-    assert any("of the cells are values of the table" in note for note in found.notes)
+    assert any(
+        note.startswith(f"{missing} cells of r.csv are missing") for note in sentences(found.notes)
+    )
+    assert any("of the cells are values of the table" in note for note in sentences(found.notes))
 
 
 def test_a_quarter_of_all_cells_is_no_resistance(tmp_path):
@@ -92,5 +95,5 @@ def test_rows_that_are_left_out_of_the_audit_but_not_of_the_release_are_attacked
     report = audit_files(tmp_path / "t.csv", tmp_path / "r.csv", missing="drop", random_state=1)
     found = report.findings
     assert (found.verdict, found.rows) == (RECOVERED, 200)
-    assert not any("1,000,000" in note for note in found.notes)
-    assert not any("no pairs" in skipped.reason for skipped in found.skipped)
+    assert not any("1,000,000" in note for note in sentences(found.notes))
+    assert not any("no pairs" in sentence(skipped.reason) for skipped in found.skipped)

@@ -12,6 +12,7 @@ import isinglass as ig
 from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing.files.align import Loaded, as_kept
 from isinglass.auditing.files.release_file import ColumnsBeside
+from isinglass.auditing.report.sentences import sentence
 
 WORDS = np.array(["asthma", "flu", "gout", "lupus", "mumps"])
 
@@ -39,8 +40,9 @@ def test_the_report_names_parts_and_no_value():
     left = beside(X, Z, kept)
     known = left.known(X, Z)
     assert known is not None
-    note = left.note(known)
-    assert note is not None
+    fact = left.note(known)
+    assert fact is not None
+    note = sentence(fact)
     assert note.startswith("Kept columns were also read by their parts: ")
     assert "weekday of date" in note
     assert "single words of found" in note

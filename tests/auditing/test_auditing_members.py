@@ -12,6 +12,7 @@ from isinglass.auditing.detection import default_detector
 from isinglass.auditing.findings import MembershipResult
 from isinglass.auditing.membership import _recognized, area_under_curve, membership
 from isinglass.auditing.models.membership import recognized
+from isinglass.auditing.report.sentences import sentences
 from isinglass.auditing.resample import redraw
 
 RNG = np.random.default_rng(8)
@@ -187,7 +188,7 @@ def test_too_few_rows_to_tell_are_said_and_refused():
         table, veil.fit_transform(table), perturbation=veil, policy=policy, attacks=["naive"],
         random_state=0, n_trials=2,
     )  # fmt: skip
-    assert any("too few rows to tell" in note for note in report.findings.notes)
+    assert any("too few rows to tell" in note for note in sentences(report.findings.notes))
     told = [line.measured for line in report.findings.policy if "members" in line.demand]
     assert "too few rows to tell" in " ".join(told)
     assert not report.passed

@@ -12,6 +12,7 @@ from isinglass.auditing.models.audit_model import audit_model
 from isinglass.auditing.models.model_files import audit_model_file
 from isinglass.auditing.models.shadows import train_shadows
 from isinglass.auditing.policy import Policy
+from isinglass.auditing.report.sentences import sentences
 from isinglass.detect.onnx_file import read_autoencoder
 from isinglass.errors import AuditError
 from isinglass.progress import quiet
@@ -104,7 +105,7 @@ def test_outliers_stand_apart_and_shares_have_intervals(elsewhere):
 def test_without_others_only_models_made_alike_are_measured(alike):
     assert alike.findings.settings["models_made_alike"] is True
     assert max(areas(alike).values()) > 0.7
-    assert any("models made alike" in text for text in alike.findings.assumptions)
+    assert any("models made alike" in text for text in sentences(alike.findings.assumptions))
     assert "not of this very model" in alike.html()
 
 
@@ -134,7 +135,7 @@ def test_a_fit_that_is_never_reached_is_no_comfort(elsewhere, monkeypatch):
     monkeypatch.setattr("isinglass.auditing.models.shadows._MOST_STEPS", 20)
     report = audit_model(closer, records(300, 5), n_shadows=4, random_state=0)
     assert report.verdict == NOT_MEASURED
-    assert any("too low" in note for note in report.findings.notes)
+    assert any("too low" in note for note in sentences(report.findings.notes))
     policy = Policy.parse("[risks]\nmaximum_membership = 1.0\n")
     assert not all(line.met for line in policy.check(report.findings))
 
@@ -152,7 +153,7 @@ def test_without_torch_the_loss_threshold_alone_is_tried(overfitted, monkeypatch
     report = audit_model(overfitted, TABLE, OTHERS, random_state=0)
     assert set(areas(report)) == {"loss_threshold"}
     assert [s.name for s in report.findings.skipped] == ["likelihood_ratio"]
-    assert any("Only the loss threshold" in note for note in report.findings.notes)
+    assert any("Only the loss threshold" in note for note in sentences(report.findings.notes))
     policy = Policy.parse("[risks]\nmaximum_membership = 1.0\n")
     assert not all(line.met for line in policy.check(report.findings))
     with pytest.raises(AuditError, match=r"isinglass\[neural\]"):
@@ -164,7 +165,7 @@ def test_others_of_another_kind_are_found_out_and_not_used(elsewhere, change):
     shifted = change(records(200, 6))
     report = audit_model(elsewhere, records(200, 5), shifted, n_shadows=4, random_state=0)
     assert report.findings.settings["models_made_alike"] is True
-    assert any("were not used" in note for note in report.findings.notes)
+    assert any("were not used" in note for note in sentences(report.findings.notes))
     assert max(areas(report).values()) < 0.7
 
 
@@ -172,7 +173,7 @@ def test_others_that_are_in_the_table_do_not_count(elsewhere):
     mixed = np.vstack([TABLE[:20], OTHERS])
     found = audit_model(elsewhere, TABLE, mixed, n_shadows=4, random_state=0).findings
     assert found.membership[0].n_others == 50
-    assert any("20 of the others" in note for note in found.notes)
+    assert any("20 of the others" in note for note in sentences(found.notes))
     with pytest.raises(AuditError, match="10 others"):
         audit_model(elsewhere, TABLE, TABLE, random_state=0)
 
@@ -194,7 +195,7 @@ def test_a_table_of_other_columns_is_refused(elsewhere, files):
 
 def test_columns_in_another_order_are_noticed(overfitted):
     report = audit_model(overfitted, 50 + TABLE[:, ::-1], OTHERS, n_shadows=4, random_state=0)
-    assert any("another order" in note for note in report.findings.notes)
+    assert any("another order" in note for note in sentences(report.findings.notes))
 
 
 @pytest.mark.parametrize(

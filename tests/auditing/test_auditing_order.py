@@ -11,6 +11,7 @@ from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.row_order import find_order
 from isinglass.auditing.findings import NOT_MEASURED, RECOVERED, RESISTED
 from isinglass.auditing.policy import Policy
+from isinglass.auditing.report.sentences import sentences
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(200, 4)) @ (np.eye(4) + 0.3 * RNG.normal(size=(4, 4))) * [1, 3, 10, 2] + 10
@@ -56,7 +57,7 @@ def test_rows_in_another_order_hide_nothing(released, tmp_path):
     found = audited(released, tmp_path)
     assert found.verdict == RECOVERED
     assert linked(found) > 0.9
-    assert any("do not stand in the table's order" in note for note in found.notes)
+    assert any("do not stand in the table's order" in note for note in sentences(found.notes))
 
 
 def test_identifiers_that_lead_astray_hide_nothing(tmp_path):
@@ -70,14 +71,14 @@ def test_where_no_order_is_found_pairs_count_as_missing(tmp_path, ids):
     fresh = np.random.default_rng(9).normal(size=X.shape)
     found = audited(fresh, tmp_path, ids=ids, policy=Policy(maximum_gain=0.5))
     assert found.verdict == RESISTED
-    assert any("Nobody can tell" in note for note in found.notes)
+    assert any("Nobody can tell" in note for note in sentences(found.notes))
     assert {"known_input", "linkage"} <= {s.name for s in found.skipped if s.applicable}
     assert any("known_input" in line.demand and not line.met for line in found.policy)
 
 
 def test_rows_in_the_tables_order_are_attacked_so(tmp_path):
     found = audited(MIXED, tmp_path, policy=Policy(maximum_gain=0.5))
-    assert not any("order" in note for note in found.notes)
+    assert not any("order" in note for note in sentences(found.notes))
     assert "known_input" not in {s.name for s in found.skipped}
 
 
@@ -120,4 +121,4 @@ def test_what_was_not_run_for_a_secret_order_is_not_measured(tmp_path):
 def test_a_secret_order_of_a_rotation_is_found(tmp_path):
     found = shuffled(ig.Rotation(random_state=1), tmp_path).findings
     assert linked(found) > 0.9
-    assert any("secret order, and it was found" in note for note in found.notes)
+    assert any("secret order, and it was found" in note for note in sentences(found.notes))

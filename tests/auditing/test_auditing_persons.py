@@ -13,6 +13,7 @@ from isinglass.auditing.detection import default_detector
 from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.files.persons import guess_persons, person_codes
 from isinglass.auditing.membership import area_under_curve, membership
+from isinglass.auditing.report.sentences import sentences
 from isinglass.auditing.resample import redraw
 from isinglass.errors import AuditError
 from isinglass.table.read import open_table
@@ -71,10 +72,10 @@ def test_an_audit_says_that_persons_were_held_out():
     given = {"perturbation": MANY, "attacks": ["naive"], "n_trials": 2, "random_state": 0}
     report = ig.audit(TABLE, released, persons=WHOSE, **given)
     assert report.findings.attackers[0].membership > 0.9
-    assert any("all records of a person" in said for said in report.findings.assumptions)
+    assert any("all records of a person" in said for said in sentences(report.findings.assumptions))
     usual = ig.audit(TABLE, released, **given)
     assert usual.findings.attackers[0].membership < 0.75
-    assert not any("person" in said for said in usual.findings.assumptions)
+    assert not any("person" in said for said in sentences(usual.findings.assumptions))
 
 
 def test_too_few_persons_or_other_rows_are_refused():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.auditing.examples import said
 
 import isinglass as ig
 from isinglass.auditing.findings import (
@@ -19,6 +20,7 @@ from isinglass.auditing.findings import (
 )
 from isinglass.auditing.policy import Policy, gain_of
 from isinglass.auditing.policy_file import QUANTILES
+from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
 
 
@@ -45,7 +47,7 @@ def findings(*attacks, skipped=(), linkage=None, low=0.85, promise="heuristic"):
 
 
 def failing(policy, found):
-    return [f"{line.demand}: {line.measured}" for line in policy.check(found) if not line.met]
+    return [f"{line.demand}: {measured(line)}" for line in policy.check(found) if not line.met]
 
 
 def test_detection_is_compared_at_its_lower_limit():
@@ -119,14 +121,14 @@ def test_a_number_that_is_none_never_passes(place):
 
 def test_an_attack_that_failed_fails_the_policy():
     policy = Policy(maximum_gain=1.0)
-    found = findings(attack(), attack("ica", 0.2, 0.2, failed="it ran out of memory"))
+    found = findings(attack(), attack("ica", 0.2, 0.2, failed=said("it ran out of memory")))
     assert failing(policy, found) == ["ica is run: it failed: it ran out of memory"]
 
 
 def test_a_skipped_attack_fails_unless_it_does_not_apply():
     policy = Policy(maximum_gain=1.0)
-    other_kind = SkippedAttack("spectral", "a rotation adds no noise")
-    lacking = SkippedAttack("linkage", "too few records", applicable=True)
+    other_kind = SkippedAttack("spectral", said("a rotation adds no noise"))
+    lacking = SkippedAttack("linkage", said("too few records"), applicable=True)
     assert failing(policy, findings(skipped=[other_kind])) == []
     assert failing(policy, findings(skipped=[other_kind, lacking])) == [
         "linkage is run: it was skipped: too few records"
@@ -137,8 +139,8 @@ def test_a_missing_attack_fails_and_one_nobody_asks_for_does_not():
     policy = Policy.parse('[attacks]\nrequired = ["naive", "ica", "spectral"]')
     found = findings(
         attack(),
-        attack("map", failed="no"),
-        skipped=[SkippedAttack("spectral", "a rotation adds no noise")],
+        attack("map", failed=said("no")),
+        skipped=[SkippedAttack("spectral", said("a rotation adds no noise"))],
     )
     assert failing(policy, found) == [
         "ica is run: it is missing",
@@ -151,7 +153,7 @@ def test_a_missing_attack_fails_and_one_nobody_asks_for_does_not():
 @pytest.mark.parametrize("skipped", [True, False])
 @pytest.mark.parametrize("policy", [{"required": ("spectral",)}, {"maximum": {"spectral": 1.0}}])
 def test_an_attack_that_is_named_must_have_finished(policy, skipped):
-    skips = [SkippedAttack("spectral", "a rotation adds no noise")] if skipped else []
+    skips = [SkippedAttack("spectral", said("a rotation adds no noise"))] if skipped else []
     why = "it was skipped: a rotation adds no noise" if skipped else "it is missing"
     assert failing(Policy(**policy), findings(skipped=skips)) == [f"spectral is run: {why}"]
     assert failing(Policy(**policy), findings(attack("spectral"))) == []
@@ -195,7 +197,7 @@ def test_attackers_with_the_key_count_only_where_they_are_named():
     thief = attack("stolen_key", 1.0, 0.1, with_key=True)
     found = findings(attack(), thief)
     assert failing(Policy(maximum_gain=0.2), found) == []
-    lacking = SkippedAttack("stolen_key", "no key", applicable=True, attacker="key_holder")
+    lacking = SkippedAttack("stolen_key", said("no key"), applicable=True, attacker="key_holder")
     assert failing(Policy(maximum_gain=0.2), findings(skipped=[lacking])) == []
     named = Policy(maximum_gain=0.2, maximum={"stolen_key": 0.5})
     assert [line.split()[0] for line in failing(named, found)] == ["stolen_key"]
@@ -287,7 +289,7 @@ def test_a_demand_that_names_no_attacker_means_the_insider():
 
 
 def test_what_somebody_could_have_run_and_nobody_did_fails_his_demand():
-    skipped = SkippedAttack("known_input", "no pairs", applicable=True, attacker="acquainted")
+    skipped = SkippedAttack("known_input", said("no pairs"), applicable=True, attacker="acquainted")
     found = findings(attack(gain_high=0.0, high=0.2, attacker="outsider"), skipped=[skipped])
     assert failing(Policy(maximum_gain=0.1, attacker="outsider"), found) == []
     assert failing(Policy(maximum_gain=0.1), found) == [

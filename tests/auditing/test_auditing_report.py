@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from tests.auditing import examples
-from tests.auditing.examples import ROW, attack, tiny, troubled, usual
+from tests.auditing.examples import ROW, attack, said, tiny, troubled, usual
 
 import isinglass as ig
 from isinglass.auditing.audit import audit_arrays
@@ -30,6 +30,7 @@ from isinglass.auditing.findings import (
     Detection,
     SkippedAttack,
 )
+from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.report import Report, without_records
@@ -146,7 +147,11 @@ def test_where_one_part_fell_the_verdict_names_the_part():
     assert "of the outliers' values" in words.attack_sentence(
         replace(usual(PARTLY), attacks=(few,))
     )
-    copy = replace(usual(), attacks=(replace(weak, worst_gain=0.1),), notes=("All unchanged.",))
+    copy = replace(
+        usual(),
+        attacks=(replace(weak, worst_gain=0.1),),
+        notes=(AuditNote.of(Kind.UNCHANGED_ROWS, share=1.0),),
+    )
     assert "stand in the release unchanged" in words.attack_sentence(copy)
 
 
@@ -335,10 +340,13 @@ def test_a_reading_that_gains_is_not_hidden_behind_one_that_does_not():
 
 def test_what_every_attacker_knows_is_said_once():
     known = "the public parameters of rotation"
-    both = (attack(knowledge=f"{known}, 30 known pairs"), attack("naive", knowledge=known))
+    both = (
+        attack(knowledge=f"{known}, 30 known pairs", knowledge_beyond="30 known pairs"),
+        attack("naive", knowledge=known, knowledge_beyond="nothing more"),
+    )
     findings = replace(tiny(), method="rotation", attacks=both, assumptions=())
     assert words.briefly(findings) == findings  # or it would be said nowhere
-    stated = replace(findings, assumptions=("Every attacker knows the public parameters.",))
+    stated = replace(findings, assumptions=(AuditNote.of(Kind.PARAMETERS_KNOWN),))
     short = [a.knowledge for a in words.briefly(stated).attacks]
     assert short == ["30 known pairs", "nothing more"]
     assert Page(Report(stated).html()).text.count(known) == 1  # in the verdict, as everywhere
@@ -480,8 +488,8 @@ def test_names_from_a_file_are_text_and_nothing_else():
         usual(n_columns=5),
         attacks=(attack(names=names, knowledge="<b>bold</b>"), attack("<i>new</i>", names=names)),
         method="<b>m</b>",
-        notes=("<img src=http://example.org/x.png>",),
-        skipped=(SkippedAttack("<u>", "<script>"),),
+        notes=(said("<img src=http://example.org/x.png>"),),
+        skipped=(SkippedAttack("<u>", said("<script>")),),
         settings={"<s>": "</pre><script>", "table": "a&b"},
     )
     html = Report(wild).html()
@@ -536,8 +544,8 @@ def test_the_public_edition_has_no_row_numbers_and_no_single_scores(pages, name)
 def test_the_public_edition_does_not_name_the_owners_file_anywhere():
     named = replace(
         troubled(), settings={"table": "payroll.csv", "release": "out.csv"},
-        notes=("3 rows of payroll.csv have no partner.",),
-        skipped=(SkippedAttack("map", "payroll.csv says nothing"),),
+        notes=(AuditNote.of(Kind.ROWS_WITHOUT_PARTNER, n=3, file=OwnersFile("payroll.csv")),),
+        skipped=(SkippedAttack("map", said("payroll.csv says nothing", public=False)),),
     )  # fmt: skip
     report = Report(named)
     assert "payroll.csv" in report.html()
@@ -552,15 +560,6 @@ def test_a_mean_over_a_handful_of_outliers_is_not_made_public():
     assert {a["outliers"] for a in Report(few).to_json(public=True)["attacks"]} == {None}
     shown = Report(usual()).to_json(public=True)["attacks"]
     assert shown[0]["outliers"] == pytest.approx(0.26)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [("row 17 is far", True), ("Rows 3, 5", True), ("record no. 4", True), ("row #3", True),
-     ("2,000 rows were read", False), ("a sample of 200 records", False), ("in a row", False)],
-)  # fmt: skip
-def test_row_numbers_in_sentences_are_recognised(text, told):
-    assert words.names_a_row(text) is told
 
 
 # JSON, files, short forms.

@@ -15,6 +15,7 @@ from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.provenance import KeyFacts
 from isinglass.auditing.findings import NOT_MEASURED, RECOVERED, RESISTED
+from isinglass.auditing.report.sentences import sentences
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(2)
@@ -54,7 +55,7 @@ def test_noise_averages_out_over_several_rows_of_a_record(stacked, tmp_path):
     found = audited(pd.DataFrame(rows, columns=NAMES), tmp_path)
     # The mean of six copies explains 1 / (1 + 1.5**2 / 6) of the variance, and one of them .31.
     assert outsider(found).r2 > 0.65
-    assert any("6 rows for each record" in note for note in found.notes)
+    assert any("6 rows for each record" in note for note in sentences(found.notes))
 
 
 @pytest.mark.parametrize("how", [{}, {"by_variable": True}, {"shuffled": True}])
@@ -71,7 +72,7 @@ def test_a_transposed_table_is_the_table(numbered, tmp_path):
         frame.insert(0, "row", range(D))
     found = audited(frame, tmp_path)
     assert outsider(found).r2 > 0.99
-    assert any("transposed" in note for note in found.notes)
+    assert any("transposed" in note for note in sentences(found.notes))
 
 
 def test_a_fresh_table_of_as_many_times_the_rows_resists(tmp_path):
@@ -79,7 +80,7 @@ def test_a_fresh_table_of_as_many_times_the_rows_resists(tmp_path):
     fresh = rng.multivariate_normal(TABLE.mean(axis=0), np.cov(TABLE.T), size=3 * N)
     found = audited(pd.DataFrame(fresh, columns=NAMES), tmp_path)
     assert found.verdict == RESISTED
-    assert not any("rows for each record" in note for note in found.notes)
+    assert not any("rows for each record" in note for note in sentences(found.notes))
 
 
 def test_rows_in_a_random_order_depend_on_no_record():
@@ -114,7 +115,7 @@ def test_an_order_that_is_only_said_to_be_secret_is_seen(step, tmp_path):
     mixed = (TABLE / TABLE.std(axis=0)) @ np.random.default_rng(5).normal(size=(D, D))
     found = claimed(mixed[::step], tmp_path)
     assert found.verdict == RECOVERED
-    assert any("stand in the table's order" in note for note in found.notes)
+    assert any("stand in the table's order" in note for note in sentences(found.notes))
 
 
 def test_a_secret_order_stays_one(tmp_path):
@@ -125,7 +126,9 @@ def test_a_secret_order_stays_one(tmp_path):
     )
     found = audit_files(tmp_path / "t.csv", written.release, random_state=1).findings
     assert found.verdict == NOT_MEASURED
-    assert any("secret order" in note and "key was not given" in note for note in found.notes)
+    assert any(
+        "secret order" in note and "key was not given" in note for note in sentences(found.notes)
+    )
     assert found.settings["order_shows"] is False
     order = read_key(written.key).arrays["shuffle"]
     undone = audit_files(

@@ -10,6 +10,7 @@ from isinglass.attack.base import Attack
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.context import public_parameters
 from isinglass.auditing.findings import NOT_MEASURED, PARTLY, RECOVERED, RESISTED
+from isinglass.auditing.report.sentences import sentence, sentences
 from isinglass.auditing.selection import ATTACKS
 from isinglass.errors import AuditError
 
@@ -40,7 +41,7 @@ def test_the_table_itself_is_recovered_and_everything_is_found():
     assert found.detection.rank_correlation == pytest.approx(1)
     assert found.strongest().success > 0.99
     assert found.privacy.minimum < 1e-6
-    assert any("unchanged" in note for note in found.notes)
+    assert any("unchanged" in note for note in sentences(found.notes))
 
 
 def test_a_permuted_copy_is_the_full_leak_it_is():
@@ -51,7 +52,7 @@ def test_a_permuted_copy_is_the_full_leak_it_is():
     assert naive.success == 1
     assert naive.scored_by == "nearest record"
     assert naive.gain > 0.9
-    assert any("100 % of the released rows" in note for note in found.notes)
+    assert any("100 % of the released rows" in note for note in sentences(found.notes))
 
 
 def test_a_permuted_copy_in_other_units_is_caught_too():
@@ -274,7 +275,7 @@ def test_an_attack_that_breaks_is_reported_and_not_counted():
     report = ig.audit(TABLE, TABLE, attacks=[Broken()], random_state=0)
     (attack,) = report.findings.attacks
     assert attack.failed is not None
-    assert "123456" not in attack.failed
+    assert "123456" not in sentence(attack.failed)
     (entry,) = report.to_contract()["attacks"]
     assert entry["name"] == "broken"
     assert entry["success"] is None
@@ -297,7 +298,7 @@ def test_few_pairs_may_be_assumed():
     released = veil.fit_transform(TABLE)
     found = ig.audit(TABLE, released, most_pairs=0, rows_correspond=True, random_state=0).findings
     assert all(a.n_pairs is None for a in found.attacks)
-    assert any("nobody knows more than 0 pairs" in a for a in found.assumptions)
+    assert any("nobody knows more than 0 pairs" in a for a in sentences(found.assumptions))
     # Somebody may know pairs all the same: what was assumed away is no comfort.
     assert [s for s in found.skipped if s.name == "known_input" and s.applicable]
 
@@ -354,7 +355,7 @@ def test_what_cannot_be_audited_is_refused(table, released, says):
 
 def test_a_table_of_a_few_records_is_audited_too():
     found = ig.audit(TABLE[:12], TABLE[:12] + 1.0, random_state=0).findings
-    assert any("small" in note for note in found.notes)
+    assert any("small" in note for note in sentences(found.notes))
 
 
 def test_the_promise_names_the_attackers(noise_report):

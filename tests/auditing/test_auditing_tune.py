@@ -19,7 +19,7 @@ from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.search_space import FAMILIES, Candidate, between, candidates
 from isinglass.cli.methods import METHODS, perturbation_for
 from isinglass.errors import AuditError
-from isinglass.plots.markup import text
+from isinglass.printable import html_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
 
@@ -385,5 +385,5 @@ def test_a_report_shows_the_frontier_of_its_table(table, made_up, tmp_path):
     report.save(tmp_path / "r.html", frontier=found)
     page = (tmp_path / "r.html").read_text()
     assert "What would other settings do?" in page
-    assert text(found.sentence) in page
+    assert html_text(found.sentence).replace(" %", "&nbsp;%") in page
     assert "What would other settings do?" not in report.html()

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.auditing.examples import said
 
 import isinglass as ig
 from isinglass import cli
@@ -47,7 +48,7 @@ def audit(table, released, *, policy=None, settings=None, **more):
     found = Findings(
         rows=len(table), columns=table.shape[1], method="?", promise="heuristic",
         detection=Detection(0.9, 0.8, float("nan"), 10, chance=0.05), attacks=(naive,),
-        skipped=(SkippedAttack("spectral", "there is no noise to filter"),),
+        skipped=(SkippedAttack("spectral", said("there is no noise to filter")),),
         privacy=Privacy(0.1, 0.2), linkage=Linkage(7.0, 2.0, None, 0.1, 200, ((17, 1),)),
         verdict=PARTLY, settings=settings,
     )  # fmt: skip

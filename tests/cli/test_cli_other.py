@@ -21,7 +21,8 @@ def test_help_and_version_load_nothing_heavy():
         "from isinglass.cli import main\n"
         "try: main()\n"
         "except SystemExit as e: assert e.code == 0\n"
-        "heavy = {'numpy', 'pyarrow', 'sklearn', 'scipy', 'randomgen', 'cryptography', 'rich'}\n"
+        "heavy = {'numpy', 'pyarrow', 'sklearn', 'scipy', 'randomgen', 'cryptography', 'rich', "
+        "'jinja2'}\n"
         "print('LOADED', sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True)

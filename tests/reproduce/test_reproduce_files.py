@@ -80,9 +80,9 @@ def test_the_page_to_explore_needs_no_network_and_no_word_ends_its_script():
 
 def test_the_page_to_explore_fits_its_pictures_to_its_width():
     text = explore([found()])
-    assert "<meta name='viewport' content='width=device-width'>" in text
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
     assert ".picture{overflow-x:auto}" in text
-    assert "<div class='picture' id='figure0'>" in text
+    assert '<div class="picture" id="figure0">' in text
     # A canvas that is shrunk by the page would look for the pointer at the wrong place.
     assert re.search(r'renderer:\s*[\'"]svg', text)
 

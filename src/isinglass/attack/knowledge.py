@@ -81,7 +81,11 @@ class Knowledge:
 
     def describe(self) -> str:
         """What is known in a few words; never a value."""
-        return ", ".join(f.describe() for f in self._facts.values()) or "nothing but the release"
+        return ", ".join(self.describe_each()) or "nothing but the release"
+
+    def describe_each(self) -> list[str]:
+        """The same, fact by fact."""
+        return [fact.describe() for fact in self._facts.values()]
 
     def __repr__(self) -> str:
         return f"Knowledge({self.describe()})"

@@ -16,6 +16,7 @@ from isinglass.auditing.findings import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.runner import Outcome
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.scoring import Score, Yardstick, gain_interval, over_baseline, over_trials
@@ -31,10 +32,9 @@ def attack_results(
     results, skipped = [], []
     for place, outcome in enumerate(trials[0]):
         if outcome.not_begun:
-            name, why = outcome.step.attack.name, outcome.failed or ""
-            skipped.append(
-                SkippedAttack(name, why, applicable=True, attacker=outcome.step.attacker)
-            )
+            assert outcome.failed is not None
+            name, who = outcome.step.attack.name, outcome.step.attacker
+            skipped.append(SkippedAttack(name, outcome.failed, applicable=True, attacker=who))
             continue
         again = [s for trial in trials[1:] if (s := _same(trial, trials[0], place)) is not None]
         results.append(_result(outcome, again, names, yard))
@@ -56,6 +56,7 @@ def _result(
     about: dict[str, Any] = {
         "name": step.attack.name,
         "knowledge": step.describe(),
+        "knowledge_beyond": step.describe_beyond(),
         "n_pairs": step.n_pairs,
         "with_key": step.with_key,
         "attacker": step.attacker,
@@ -202,40 +203,26 @@ def _same_values(table: Array, released: Array) -> list[int | None]:
 
 def assumptions_of(
     scene: Scene, n_trials: int, most_pairs: int | None, *, by_person: bool = False
-) -> tuple[str, ...]:
-    """What the attackers were given, in sentences."""
+) -> tuple[AuditNote, ...]:
+    """What the attackers were given."""
+    told = Kind.NOTHING_KNOWN if scene.parameters is None else Kind.PARAMETERS_KNOWN
+    cast = scene.cast
     said = [
-        "Every attacker knows the method and all of its public parameters."
-        if scene.parameters is not None
-        else "Nothing was said about how the release was made; every attacker has the release.",
-        f"A sample of {len(scene.cast.sample):,} records, up to {scene.cast.most_pairs:,} known "
-        "pairs, and the whole table as a public one go to the attacks that use them; records an "
-        "attacker was given are not counted as recovered.",
-        "Where statistics cannot tell independent components apart they are named at their best "
-        "for the attacker.",
+        AuditNote.of(told),
+        AuditNote.of(Kind.KNOWLEDGE_DEALT, n_sample=len(cast.sample), n_pairs=cast.most_pairs),
+        AuditNote.of(Kind.NAMED_AT_BEST),
     ]
     if most_pairs is not None:
-        said.append(
-            f"Whoever asked for this audit assumed that nobody knows more than {most_pairs:,} "
-            "pairs; an attacker who does may get more."
-        )
+        said.append(AuditNote.of(Kind.PAIRS_LIMITED, n=most_pairs))
     if scene.kept is not None:
-        said.append("Columns that left as they were are known to every attacker.")
+        said.append(AuditNote.of(Kind.KEPT_COLUMNS_KNOWN))
     if scene.others:
-        said.append(f"Other releases of the same rows that were attacked too: {len(scene.others)}.")
+        said.append(AuditNote.of(Kind.OTHERS_ATTACKED, n=len(scene.others)))
     if scene.rows_correspond is None:
-        said.append(
-            "Whether row i of the release is record i was not said: guesses that need no row "
-            "numbers were scored by row and by nearest record, and the better one counts."
-        )
+        said.append(AuditNote.of(Kind.CORRESPONDENCE_UNSAID))
     if by_person:
-        said.append(
-            "Whoever asked for this audit said whose record each row is: all records of a person "
-            "were held out together."
-        )
+        said.append(AuditNote.of(Kind.PERSONS_GIVEN))
     if n_trials > 1:
-        said.append(
-            f"The intervals cover {n_trials - 1} further release{'s' * (n_trials > 2)} under keys "
-            f"drawn anew, each with one {'person' if by_person else 'record'} in five held out."
-        )
+        of = "person" if by_person else "record"
+        said.append(AuditNote.of(Kind.KEYS_DRAWN_ANEW, n=n_trials - 1, of=of))
     return tuple(said)

@@ -49,10 +49,10 @@ from isinglass.auditing.kept_linkage import KeepingLinkage
 from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.membership import membership, or_by_person, unclear_members
 from isinglass.auditing.membership_of_part import membership_of_part
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.report.rerun import named
-from isinglass.auditing.report.text import share
 from isinglass.auditing.resample import Redrawn, redraw
 from isinglass.auditing.runner import Outcome, attack_all
 from isinglass.auditing.scene import Scene
@@ -142,12 +142,12 @@ def audit_arrays(
     if not order_known:
         rows_correspond = False
     whose = None if persons is None else person_codes(persons, len(X))
-    notes: list[str] = []
+    notes: list[AuditNote] = []
     checked = parameters is not None and perturbation is None and rows_correspond is not False
     false = contradiction(parameters, X, Z) if checked and parameters is not None else None
     if false is not None:
         # Whoever reads a false claim is led astray; attackers here do not believe it.
-        notes.append(f"{false}; the attacks were run as on a file that says nothing.")
+        notes.append(false)
         parameters = made_by = None
     if parameters is not None:
         parameters = rule_computed(parameters, X)
@@ -295,16 +295,9 @@ def audit_arrays(
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
     notes += [*_notes(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
     if perhaps_persons is not None and any(m.by_person for m in members):
-        notes.append(
-            f"Rows of the same {perhaps_persons.name} were held out together: whether somebody "
-            "has a record in the table was measured so."
-        )
+        notes.append(AuditNote.of(Kind.PERSONS_HELD_OUT, column=perhaps_persons.name))
     if useless := failed_with_knowledge(results):
-        notes.append(
-            f"Attacks that did worse than a blind guess, though others with no more knowledge "
-            f"did better, or though they hold the key: {', '.join(useless)}. These attacks failed; "
-            "their figures are no comfort."
-        )
+        notes.append(AuditNote.of(Kind.FAILED_WITH_KNOWLEDGE, attacks=useless))
     findings = Findings(
         rows=len(Z),
         columns=X.shape[1],
@@ -399,40 +392,28 @@ def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
     return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
 
 
-def _notes(scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]) -> list[str]:
+def _notes(
+    scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]
+) -> list[AuditNote]:
     """What a reader must know beside the numbers."""
     notes = []
     if verbatim > 0:
-        notes.append(f"{share(verbatim)} of the released rows are records of the table, unchanged.")
+        notes.append(AuditNote.of(Kind.UNCHANGED_ROWS, share=verbatim))
     if cells > verbatim and cells >= 0.01:
-        notes.append(f"{share(cells)} of the cells are values of the table, unchanged.")
+        notes.append(AuditNote.of(Kind.UNCHANGED_CELLS, share=cells))
     constant = int((~varies).sum())
     if constant:
-        notes.append(f"Columns that hold one value only and were left out: {constant}.")
+        notes.append(AuditNote.of(Kind.CONSTANT_COLUMNS, n=constant))
     n = int(scene.cast.chosen.sum())
     if n < len(scene.cast.attacked) or n < len(scene.table):
-        notes.append(
-            f"Success was measured on {n:,} records chosen at random, and on every true outlier "
-            "that no attacker was given."
-        )
+        notes.append(AuditNote.of(Kind.MEASURED_ON_SAMPLE, n=n))
     if n < 400:
         low, high = wilson(0.5, n)
-        notes.append(
-            f"With {n} records to guess an interval is up to ± {(high - low) / 2:.2f} wide: small "
-            "gains cannot be told from none."
-        )
+        notes.append(AuditNote.of(Kind.FEW_RECORDS, n=n, half=(high - low) / 2))
     if not scene.rows_correspond and len(scene.released_rows()) < len(scene.released):
-        notes.append(
-            f"The release has more than {SEEN_UNALIGNED:,} rows that may stand in any order, and "
-            "not all were compared with every record: a copy of the table may have been missed."
-        )
+        notes.append(AuditNote.of(Kind.NOT_ALL_COMPARED, n=SEEN_UNALIGNED))
     if scene.secret_order:
-        notes.append(
-            "Nobody told the audit which released row is whose record: nothing is said about "
-            "detection, and attacks that need row numbers were not run."
-        )
+        notes.append(AuditNote.of(Kind.ROWS_UNKNOWN))
     elif scene.rows_correspond is False:
-        notes.append(
-            "Rows of the release do not correspond to records: nothing is said about detection."
-        )
+        notes.append(AuditNote.of(Kind.ROWS_ARE_NO_RECORDS))
     return notes

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import PublicParameters
+from isinglass.auditing.notes import AuditNote, Kind
 
 Array = NDArray[Any]
 
@@ -18,8 +19,8 @@ _COMPARED = 20_000
 _ERRORS = 6.0
 
 
-def contradiction(parameters: PublicParameters, table: Array, released: Array) -> str | None:
-    """One sentence where rows in the table's order cannot have been made as claimed; else None.
+def contradiction(parameters: PublicParameters, table: Array, released: Array) -> AuditNote | None:
+    """Which claim fails where rows in the table's order cannot have been made so; else None.
 
     Only methods that keep a column's units can be checked: what mixes columns needs its key.
     """
@@ -27,7 +28,7 @@ def contradiction(parameters: PublicParameters, table: Array, released: Array) -
     if method not in UNIT_KEEPING:
         return None
     if table.shape != released.shape:
-        return f"The release says that it was made by {method}, but its columns are not the table's"
+        return AuditNote.of(Kind.COLUMNS_NOT_AS_CLAIMED, method=method)
     some = slice(None, None, max(1, len(table) // _COMPARED))
     X, Z = (np.asarray(m[some], dtype=np.float64) for m in (table, released))
     varies = X.std(axis=0) > 1e-9 * np.maximum(np.abs(X).max(axis=0), 1e-300)
@@ -41,13 +42,10 @@ def contradiction(parameters: PublicParameters, table: Array, released: Array) -
     error = np.sqrt((np.square(x) * np.square(residual)).mean(axis=0) / len(x))
     off = np.abs(slope - 1.0) > _ERRORS * error + 0.05
     if off.mean() > 0.5:
-        return (
-            f"The release says that it was made by {method}, but most of its columns do not "
-            "follow the table's"
-        )
+        return AuditNote.of(Kind.VALUES_NOT_AS_CLAIMED, method=method)
     wrong = method == "additive_noise" and _other_scale(parameters.parameters, X, z - x, varies)
     if wrong:
-        return "The release's noise is not of the size that the release says"
+        return AuditNote.of(Kind.NOISE_NOT_AS_CLAIMED)
     return None
 
 

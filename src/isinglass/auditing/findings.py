@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from isinglass.auditing.notes import AuditNote
+
 RECOVERED, PARTLY, RESISTED = "recovered", "partly recovered", "resisted the attacks listed"
 #: Who might attack, each holding all that those before hold; `auditing.attackers` says what.
 ATTACKERS = ("outsider", "acquainted", "insider", "key_holder")
@@ -83,8 +85,10 @@ class AttackResult:
     with_key: bool = False
     #: Who holds what this attack needs, by the names of `auditing.attackers`.
     attacker: str = "insider"
-    #: One sentence where the attack could not be finished; its numbers are then void.
-    failed: str | None = None
+    #: Why the attack could not be finished; its numbers are then void.
+    failed: AuditNote | None = None
+    #: What it knows beyond the public parameters of the method; None where it lacks these.
+    knowledge_beyond: str | None = None
 
     def __post_init__(self) -> None:
         if self.with_key:
@@ -121,7 +125,7 @@ class SkippedAttack:
     """An attack that was not run, and why that says nothing in the release's favour."""
 
     name: str
-    reason: str
+    reason: AuditNote
     #: False where the attack is not made for such a release; True where something was missing.
     applicable: bool = False
     attacker: str = "outsider"  # the weakest who could run it
@@ -269,6 +273,7 @@ class PolicyLine:
     demand: str
     measured: str
     met: bool
+    why: AuditNote | None = None  # an attack was not run, or not finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +301,8 @@ class Findings:
     singled: float | None = None
     #: Share of records whose two halves point to one released row, beyond that of other records.
     halves: float | None = None
-    notes: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
+    notes: tuple[AuditNote, ...] = ()
+    assumptions: tuple[AuditNote, ...] = ()
     policy: tuple[PolicyLine, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     n_trials: int = 1
@@ -341,10 +346,6 @@ class Findings:
             reidentification_mean=max(chances, default=None),
             reidentification_max=max((link.reidentification_max for link in links), default=None),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything, single records included."""
-        return asdict(self)
 
     def to_contract(self) -> dict[str, Any]:
         """The short form that `isinglass audit` prints as JSON; its shape does not change."""

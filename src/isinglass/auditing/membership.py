@@ -13,6 +13,7 @@ from isinglass.attack.knowledge import Knowledge, PopulationSample
 from isinglass.attack.members.membership import membership_scores
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER, few_pairs
 from isinglass.auditing.findings import MembershipResult, holds
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.resample import Redrawn
 from isinglass.errors import IsinglassError
 
@@ -102,17 +103,18 @@ def or_by_person(
     return tuple(worse.get(m.name, m) for m in by_row)
 
 
-def unclear_members(results: Sequence[MembershipResult]) -> list[str]:
+def unclear_members(results: Sequence[MembershipResult]) -> list[AuditNote]:
     """A note where the release has too few rows to tell how well its members are recognized."""
     widest = max(results, key=lambda m: m.high, default=None)
     if widest is None or not widest.unclear:
         return []
     of = "persons" if widest.by_person else "rows"
     return [
-        f"Whether a record is in the table: too few {of} to tell. With {widest.n_others:,} records "
-        f"held out, {widest.n_draws} times, the area under the curve may be anything from "
-        f"{widest.low:.2f} to {widest.high:.2f}, and the upper limit counts."
-    ]
+        AuditNote.of(
+            Kind.UNCLEAR_MEMBERSHIP, of=of, n_others=widest.n_others, n_draws=widest.n_draws,
+            low=widest.low, high=widest.high,
+        )
+    ]  # fmt: skip
 
 
 def _hold_outs(

@@ -18,6 +18,7 @@ from isinglass.auditing.findings import (
     SkippedAttack,
     holds,
 )
+from isinglass.auditing.notes import AuditNote
 from isinglass.auditing.policy_file import (
     PolicyReader,
     refuse_strange,
@@ -220,8 +221,9 @@ class Policy:
             yield PolicyLine("at least one attack", "no attack was run", met=False)
         for name in planned:
             entries = [a for a in counted if a.name == name]
-            if why := _not_run(name, entries, findings):
-                yield PolicyLine(f"{name} is run", why, met=False)
+            if lacking := _not_run(name, entries, findings):
+                told, why = lacking
+                yield PolicyLine(f"{name} is run", told, met=False, why=why)
             elif self.required is not None and name in self.required:
                 yield PolicyLine(f"{name} is run", "it was run", met=True)
         for name in dict.fromkeys(a.name for a in counted):
@@ -374,16 +376,18 @@ def gain_of(attack: AttackResult) -> float:
     return math.nan if any(map(math.isnan, limits)) else max(limits)
 
 
-def _not_run(name: str, entries: list[AttackResult], findings: Findings) -> str | None:
+def _not_run(
+    name: str, entries: list[AttackResult], findings: Findings
+) -> tuple[str, AuditNote | None] | None:
     """Why an attack that should have been run counts as not run; None where it does not."""
     failed = next((a.failed for a in entries if a.failed is not None), None)
     if failed is not None:
-        return f"it failed: {failed}"
+        return "it failed", failed
     # Beside attackers that finished, one to whom the attack does not apply is none too few.
     skips = [s for s in findings.skipped if s.name == name and (s.applicable or not entries)]
     if skips:
-        return f"it was skipped: {skips[0].reason}"
-    return None if entries else "it is missing"
+        return "it was skipped", skips[0].reason
+    return None if entries else ("it is missing", None)
 
 
 def _beside(value: float, limit: float) -> str:

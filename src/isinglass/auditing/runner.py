@@ -22,6 +22,7 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.rowless_linkage import RowlessLinkageAttack
 from isinglass.auditing.chance_tables import shuffled_columns
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.scoring import (
     Score,
@@ -41,11 +42,11 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one attacker: a score, or a sentence about why there is none."""
+    """What became of one attacker: a score, or why there is none."""
 
     step: Step = field(repr=False)
     score: Score | None
-    failed: str | None = None
+    failed: AuditNote | None = None
     #: The attack cannot begin with what it was given, which is not a failure of the attack.
     not_begun: bool = False
     seconds: float = 0.0
@@ -89,10 +90,11 @@ def _attack_all(
             else:
                 guess = _guess(step, seen[:few], (len(seen[:few]), truth.shape[1]))
         except IsinglassError as error:
-            outcomes.append(Outcome(step, None, str(error), not_begun=True))
+            why = AuditNote.quote(step.attack, str(error))
+            outcomes.append(Outcome(step, None, why, not_begun=True))
         except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
             # The text of a library's error may quote a value; its kind does not.
-            why = f"{type(error).__name__} while it was computing"
+            why = AuditNote.of(Kind.ERROR_WHILE_COMPUTING, error=type(error).__name__)
             outcomes.append(Outcome(step, None, why))
         else:
             seconds = time.perf_counter() - start

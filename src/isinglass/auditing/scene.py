@@ -148,3 +148,11 @@ class Step:
         """What it knows and how it goes about it, in a few words; never a value."""
         known = self.knowledge.describe()
         return f"{known}; {self.how}" if self.how else known
+
+    def describe_beyond(self) -> str | None:
+        """The same beyond the public parameters of the method; None for who does not have them."""
+        if PublicParameters not in self.knowledge:
+            return None
+        known = self.knowledge.without(PublicParameters).describe_each()
+        said = ", ".join(known) or "nothing more"
+        return f"{said}; {self.how}" if self.how else said

@@ -37,6 +37,7 @@ from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.decodable import why_not_decodable
 from isinglass.auditing.findings import SkippedAttack
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.other_releases import each_alone, mixtures, regressed, worth_it
 from isinglass.auditing.scenarios import STEPS, has_matrix, pursued
 from isinglass.auditing.scene import Scene, Step
@@ -98,19 +99,20 @@ def plan(
     regressing = asked.get("kept_columns", "not asked") is None
     explained = list(regressed(scene, seed)) if regressing else []
 
-    def skip(name: str, why: str, *, applicable: bool) -> None:
+    def skip(name: str, why: AuditNote, *, applicable: bool) -> None:
         skipped.append(SkippedAttack(name, why, applicable, attacker_for(ATTACKS[name])))
 
     for name in ATTACKS:
         if name not in asked:
-            skip(name, "it was not asked for", applicable=True)
+            skip(name, AuditNote.of(Kind.NOT_ASKED_FOR), applicable=True)
             continue
         seen = mixtures(scene) if name in ("unit_pursuit", "ica") else scene
         reason, denied = _not_made_for(name, seen), _not_granted(name, seen)
         if reason and name == "kept_columns" and explained:
             continue  # other releases are what it needs
         if reason or denied:
-            skip(name, reason or denied or "", applicable=not reason)
+            why = AuditNote.quote(ATTACKS[name], reason or denied or "")
+            skip(name, why, applicable=not reason)
             continue
         own = asked[name]
         for step in STEPS[name](seen, seed):
@@ -177,15 +179,16 @@ def plan_given(
     pairs = given.find(KnownPairs)
     for name, own in _asked(wanted).items():
         attack = own if own is not None else ATTACKS[name]()
-        lacking = [kind.__name__ for kind in attack.needs if kind not in known]
+        lacking = tuple(kind.__name__ for kind in attack.needs if kind not in known)
         if lacking:
-            why = f"it needs {', '.join(lacking)}, not among the knowledge given"
+            why = AuditNote.of(Kind.KNOWLEDGE_LACKING, facts=lacking)
             possible = name not in ATTACKS or _not_made_for(name, scene) is None
             skipped.append(SkippedAttack(name, why, possible, attacker_for(attack)))
             continue
         reason = why_not_decodable(scene, known) if name == "decoding" and own is None else None
         if reason is not None:
-            skipped.append(SkippedAttack(name, reason, False, attacker_for(attack)))
+            why = AuditNote.quote(attack, reason)
+            skipped.append(SkippedAttack(name, why, False, attacker_for(attack)))
             continue
         n_pairs = None if pairs is None else len(pairs.rows)
         with_key = StolenKey in known and name == "stolen_key"

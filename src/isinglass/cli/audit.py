@@ -135,6 +135,7 @@ def audit(
     from isinglass.auditing.files.audit_files import (
         audit_files,  # slow to load, so errors come first
     )
+    from isinglass.auditing.report.sentences import sentences
 
     with show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # keys drawn for a trial go nowhere
@@ -169,7 +170,7 @@ def audit(
         if out is not None:
             kind = "public" if public else "internal: it names single records"
             show.echo(f"report     {out}  ({kind})")
-    for note in report.findings.notes:
+    for note in sentences(report.findings.notes):
         show.say(f"note: {note}")
     if not report.passed:
         tell_unmet(report)
@@ -198,26 +199,26 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
 def _show(report: Report) -> None:
     from isinglass.attack.knowledge import PublicParameters
     from isinglass.auditing.report import text as words
+    from isinglass.auditing.report.sentences import sentence
 
     found = report.findings
     show.echo(words.detection_sentence(found))
     show.echo(words.attack_sentence(found))
-    for sentence in (words.decisive_sentence(found), words.limited_sentence(found)):
-        if sentence:
-            show.echo(sentence)
+    for said in (words.decisive_sentence(found), words.limited_sentence(found)):
+        if said:
+            show.echo(said)
     show.echo("")
     _show_attackers(found)
     done = words.order(found.attacks)
-    public = PublicParameters(found.method).describe()
-    if any(public in a.knowledge for a in done):
-        show.echo(f"every attacker knows {public}")
+    if any(a.knowledge_beyond is not None for a in done):
+        show.echo(f"every attacker knows {PublicParameters(found.method).describe()}")
     if done:
-        _show_attacks(done, public)
+        _show_attacks(done)
     for a in found.attacks:
         if a.failed is not None:
-            show.echo(f"{a.name} failed: {a.failed}")
+            show.echo(f"{a.name} failed: {sentence(a.failed)}")
     for s in found.skipped:
-        show.echo(f"{s.name} was not run: {s.reason}")
+        show.echo(f"{s.name} was not run: {sentence(s.reason)}")
     show.echo("")
     d = found.detection
     of = f" of the {d.n_outliers:,} strongest outliers ({words.interval(d.low, d.high)})"
@@ -253,7 +254,7 @@ def _show_attackers(found: Findings) -> None:
         show.echo("")
 
 
-def _show_attacks(attacks: list[AttackResult], common: str) -> None:
+def _show_attacks(attacks: list[AttackResult]) -> None:
     """A line for each attacker, in the order of their gains; those with the key apart."""
     from isinglass.auditing.report import text as words
 
@@ -261,7 +262,7 @@ def _show_attacks(attacks: list[AttackResult], common: str) -> None:
     lines = [
         (a.name + (" *" if a.no_better_than_baseline else ""), words.share(a.gain),
          words.share(a.success), words.interval(a.low, a.high), words.share(a.baseline),
-         words.share(a.control), a.knowledge.removeprefix(f"{common}, "))
+         words.share(a.control), a.knowledge if a.knowledge_beyond is None else a.knowledge_beyond)
         for a in attacks
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]

@@ -41,6 +41,7 @@ def audit_model(
 ) -> None:
     """Attack a model, show or write what was found, and exit 1 where the policy is not met."""
     from isinglass.auditing.models.model_files import audit_model_file
+    from isinglass.auditing.report.sentences import sentences
     from isinglass.cli.gate import tell_unmet
 
     with show.Bar() as bar:
@@ -66,7 +67,7 @@ def audit_model(
         _show(report.findings)
         if out is not None:
             show.echo(f"report     {out}  ({'public' if public else 'internal'})")
-    for note in report.findings.notes:
+    for note in sentences(report.findings.notes):
         show.say(f"note: {note}")
     if not report.passed:
         tell_unmet(report)
@@ -76,10 +77,11 @@ def audit_model(
 def _show(found: Findings) -> None:
     from isinglass.auditing.models import page as model_page
     from isinglass.auditing.report import text as words
+    from isinglass.auditing.report.sentences import sentence
 
-    for sentence in (model_page.verdict_sentence(found), model_page.alike_sentence(found)):
-        if sentence:
-            show.echo(sentence)
+    for said in (model_page.verdict_sentence(found), model_page.alike_sentence(found)):
+        if said:
+            show.echo(said)
     show.echo("")
     for a in found.attackers:
         told = f"area {model_page.area(a.membership)}"
@@ -94,7 +96,7 @@ def _show(found: Findings) -> None:
         "1 %: training records recognized where 1 % of the others are taken for some"
     )
     for s in found.skipped:
-        show.echo(f"{words.name_of(s.name)} was not measured: {s.reason}")
+        show.echo(f"{words.name_of(s.name)} was not measured: {sentence(s.reason)}")
     show.echo("")
     show.echo(f"verdict    {found.verdict}")
     if found.policy:

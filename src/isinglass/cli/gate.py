@@ -157,6 +157,8 @@ def check_ending(option: str, target: Path) -> None:
 
 def tell_unmet(report: Report) -> None:
     """The demands that were not met, each in a line."""
+    from isinglass.auditing.report.sentences import measured
+
     for line in report.findings.policy:
         if not line.met:
-            show.say(f"policy: {line.demand}: not met: {line.measured}")
+            show.say(f"policy: {line.demand}: not met: {measured(line)}")

@@ -1,1 +1,1 @@
-"""Charts and the pieces of pages that every report is made of."""
+"""Charts, page templates and the style that every report is made of."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,20 +16,13 @@ from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
 from isinglass.register import Register
 from isinglass.table.ahead import one_ahead
+from isinglass.table.columns import listed
 from isinglass.table.fingerprint import Fingerprint
 from isinglass.table.memory import available_bytes, readable
 from isinglass.table.order import RowOrderCheck
 from isinglass.table.prepare import Source
 from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey, Surveyor
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseNote:
-    """A warning: what the release may say in public, and what its owner should read."""
-
-    public: str
-    owner: str
 
 
 class Checksum:
@@ -110,7 +103,7 @@ def _refuse_overflow(facts: Survey, source: Source, needs_deviation: bool) -> No
         names = [source.names[j] for j in np.flatnonzero(too_large)]
         raise TableError(
             f"{source.table.name} has columns whose range is too large to compute with: "
-            f"{_some(names)}; scale them down or leave them out with {spell('drop')}"
+            f"{listed(names, most=8)}; scale them down or leave them out with {spell('drop')}"
         )
 
 
@@ -131,44 +124,6 @@ def refuse_earlier(source: Source, look: FirstPass, register: Register, *, again
             f"against them: pass {spell('again', True)} if that is meant"
         )
     return len(earlier)
-
-
-def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> list[ReleaseNote]:
-    """What the owner should know about this table, and what the release should say."""
-    notes = []
-    kept = source.columns.kept
-    if kept:
-        text = "kept columns leave as they are and help every attack on the others: "
-        notes.append(ReleaseNote(text + ", ".join(kept), text + ", ".join(kept)))
-    constant = [source.names[j] for j in look.survey.constant()]
-    if constant:
-        count = f"columns that hold one value only: {len(constant)}"
-        notes.append(ReleaseNote(count, f"columns that hold one value only: {_some(constant)}"))
-    if look.trending and not shuffle:
-        text = "columns that rise or fall with the row number, so that a record's place tells its "
-        notes.append(
-            ReleaseNote(
-                f"{text}value: {len(look.trending)}",
-                f"{text}value: {_some(look.trending)}; consider {spell('shuffle', True)}",
-            )
-        )
-    if look.alike and not shuffle:
-        text = "columns in which neighboring rows are alike, so that noise can be smoothed away: "
-        notes.append(
-            ReleaseNote(
-                f"{text}{len(look.alike)}",
-                f"{text}{_some(look.alike)}; consider {spell('shuffle', True)}",
-            )
-        )
-    if again:
-        text = "these rows were released before; the releases can be combined against them"
-        notes.append(ReleaseNote(text, text))
-    return notes
-
-
-def _some(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def state_needs(perturbation: Perturbation, facts: Survey, say: Callable[[str], None]) -> None:

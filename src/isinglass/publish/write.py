@@ -25,12 +25,11 @@ from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
 from isinglass.publish.draft import Draft
 from isinglass.publish.look import (
-    ReleaseNote,
     look_at,
-    notes_on,
     refuse_earlier,
     state_needs,
 )
+from isinglass.publish.notes import Concern, ReleaseNote, WarningNote, notes_on
 from isinglass.publish.paths import Finishing, refuse_targets
 from isinglass.publish.reuse import Bounds, reuse_key
 from isinglass.publish.rows import write_rows
@@ -44,11 +43,7 @@ from isinglass.table.survey import Survey
 from isinglass.warn import warn
 
 Array = NDArray[Any]
-
-SEEDED = (
-    "random_state was given, so whoever guesses it has the key; leave it out for a release that "
-    "matters"
-)
+AnyNote = ReleaseNote | WarningNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +174,7 @@ def write_release(
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
-    notes: list[ReleaseNote] = []
+    notes: list[AnyNote] = []
     if use_key is not None:
         with _noting(notes):
             perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
@@ -208,7 +203,7 @@ def write_release(
         state_needs(perturbation, look.survey, caller.say)
         whole = _fit(perturbation, source, look.survey, notes, tell)
     if perturbation.seeded:
-        notes.append(ReleaseNote(SEEDED, SEEDED))
+        notes.append(ReleaseNote(Concern.SEEDED))
 
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)
@@ -282,14 +277,14 @@ def _settle_bounds(
 
 
 @contextlib.contextmanager
-def _noting(notes: list[ReleaseNote]) -> Iterator[None]:
+def _noting(notes: list[AnyNote]) -> Iterator[None]:
     """Turn privacy warnings into notes; pass other warnings on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         if isinstance(warning.message, PrivacyWarning):
-            notes.append(ReleaseNote(warning.message.public, str(warning.message)))
+            notes.append(WarningNote.of(warning.message))
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -297,11 +292,7 @@ def _noting(notes: list[ReleaseNote]) -> Iterator[None]:
 
 
 def _fit(
-    perturbation: Perturbation,
-    source: Source,
-    facts: Survey,
-    notes: list[ReleaseNote],
-    tell: Progress,
+    perturbation: Perturbation, source: Source, facts: Survey, notes: list[AnyNote], tell: Progress
 ) -> Array | None:
     """Draw the key; gives the whole release back where a method cannot work row by row."""
     whole = None
@@ -340,7 +331,7 @@ def _facts(
     perturbation: Perturbation,
     source: Source,
     rows: int,
-    notes: list[ReleaseNote],
+    notes: list[AnyNote],
     shuffle: bool,
     again: bool,
 ) -> Facts:

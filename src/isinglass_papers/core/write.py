@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from isinglass.plots import engine as vega
-from isinglass.printable import html_text
+from isinglass.plots import pages
 from isinglass_papers.core import draw
 from isinglass_papers.core.result import Claim, Number, Reproduction
 
@@ -86,59 +87,16 @@ def summary(every: Sequence[Reproduction]) -> str:
 
 def explore(every: Sequence[Reproduction]) -> str:
     """One page with every picture, values under the pointer; no network is needed."""
-    blocks: list[str] = []
-    specs: list[dict[str, Any]] = []
-    for found in every:
-        blocks.append(f"<h2>{html_text(found.title)}</h2>")
-        for figure in found.figures:
-            blocks.append(
-                f"<h3>{html_text(figure.title)}</h3><p>{html_text(figure.caption)}</p>"
-                f"<div class='picture' id='figure{len(specs)}'></div>"
-            )
-            specs.append(draw.with_rows(_pointed(figure.spec), figure.rows))
+    specs = [
+        draw.with_rows(_pointed(figure.spec), figure.rows)
+        for found in every
+        for figure in found.figures
+    ]
     # "</" inside a script would end it.
     data = json.dumps(specs).replace("</", "<\\/")
-    code = f"const specs = {data};\n{_FIT}"
-    bundle = vega.bundle(code)
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Figures</title>"
-        "<meta name='viewport' content='width=device-width'>"
-        f"<style>{_STYLE}</style></head><body><h1>Figures, run again</h1>"
-        + "".join(blocks)
-        + f"<script type='module'>{bundle}</script></body></html>\n"
-    )
-
-
-_STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
-    "overflow-wrap:break-word}.picture{overflow-x:auto}.picture svg{max-width:100%;height:auto}"
-)
-# A narrow page has fewer panels side by side, and narrower ones, rather than smaller letters. SVG,
-# because a canvas that the page shrinks would look for the pointer where it is not.
-_FIT = f"""
-const beside = {draw.BESIDE};
-function fitted(spec, room) {{
-  const inner = spec.spec || spec, across = spec.columns || 1;
-  const legend = spec.config.legend, share = room / (across * (inner.width + beside));
-  if (spec.columns)
-    spec.columns = Math.max(1, Math.min(across, Math.floor(room / (inner.width + beside))));
-  inner.width = Math.min(inner.width, room - beside);
-  legend.columns = Math.max(1, Math.floor(legend.columns * Math.min(1, share)));
-  return spec;
-}}
-let drawn = 0;
-function draw() {{
-  if (drawn === document.body.clientWidth) return;
-  drawn = document.body.clientWidth;
-  specs.forEach((spec, i) => {{
-    const place = document.getElementById('figure' + i);
-    const fit = fitted(structuredClone(spec), place.clientWidth);
-    vegaEmbed(place, fit, {{actions: false, renderer: 'svg'}});
-  }});
-}}
-draw();
-addEventListener('resize', draw);
-"""
+    code = resources.files("isinglass_papers.core").joinpath("figures.js").read_text("utf-8")
+    bundle = vega.bundle(f"const specs = {data};\nconst beside = {draw.BESIDE};\n{code}")
+    return pages.render("isinglass_papers/core/figures.html.j2", every=every, script=bundle)
 
 
 def _pointed(spec: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
 from isinglass.table.ahead import one_ahead
@@ -115,15 +116,16 @@ def undo(release: Loaded, order: Rows) -> Loaded:
     return release.take(back)
 
 
-def other_length(table: Loaded, release: Loaded) -> str | None:
+def other_length(table: Loaded, release: Loaded) -> AuditNote | None:
     """What to tell about rows that cannot be matched by order; None where they are as many."""
     if len(table.X) == len(release.X):
         return None
-    return (
-        f"{Path(table.name).name} has {len(table.X):,} rows and {Path(release.name).name} has "
-        f"{len(release.X):,}, so they do not match by order and every released row may be "
-        "anybody's. A column that identifies rows in both files makes the audit sharper; so does "
-        "settling missing values as the release did."
+    return AuditNote.of(
+        Kind.OTHER_LENGTH,
+        table=OwnersFile(Path(table.name).name),
+        n_table=len(table.X),
+        release=Path(release.name).name,
+        n_release=len(release.X),
     )
 
 

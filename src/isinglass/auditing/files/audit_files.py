@@ -39,6 +39,7 @@ from isinglass.auditing.files.release_file import (
 from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.findings import SOME, Findings, PolicyLine, SkippedAttack
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.selection import ATTACKS, NEED_ROWS
@@ -124,7 +125,7 @@ def audit_files(
     if person is not None:
         drop = [*drop, *([] if person in (*drop, id_column) else [person])]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
-    notes: list[str] = []
+    notes: list[AuditNote] = []
     if facts is None:
         refuse_dropped(drop, released)
         if key is None:
@@ -150,13 +151,10 @@ def audit_files(
         # Rows that were left out here have left all the same.
         filled = Source(opened, columns, missing="median", categories=source.categories)
         mine = align.load(filled, progress, "reading the table")
-        notes.append(
-            "The release has rows of records with missing values; these were filled with medians "
-            "instead of being left out, so that all rows were attacked."
-        )
+        notes.append(AuditNote.of(Kind.FILLED_WITH_MEDIANS))
     elif opened.n_rows is not None and len(mine.X) < opened.n_rows:
         left = opened.n_rows - len(mine.X)
-        notes.append(f"{left:,} rows of the table with missing values were left out.")
+        notes.append(AuditNote.of(Kind.INCOMPLETE_ROWS, n=left))
     n_rows = len(mine.X)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
@@ -182,10 +180,7 @@ def audit_files(
         undone = undone_by_seed(facts, source.names, mine.X, theirs.X)
         if undone is not None:
             theirs, stated = replace(theirs, X=undone), None
-            notes.append(
-                "The key came from a seed that was guessed: the release was undone with it before "
-                "it was attacked."
-            )
+            notes.append(AuditNote.of(Kind.SEED_GUESSED))
     left_beside = ColumnsBeside()
     left_beside.add(theirs, mine, names)
     aligned = correspond is not False and ordered
@@ -206,7 +201,7 @@ def audit_files(
             delimiter,
         )
         if other is None:
-            notes.append(f"Rows of {Path(path).name} cannot be told to belong to those released.")
+            notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNMATCHED, file=Path(path).name))
             continue
         loaded, said, unchanged = other
         others.append(loaded.X)
@@ -217,7 +212,7 @@ def audit_files(
     if kept is not None and (note := left_beside.note(kept)) is not None:
         notes.append(note)
     if beyond:
-        notes.append("What left beside the table's columns was attacked with them.")
+        notes.append(AuditNote.of(Kind.BESIDE_ATTACKED))
     if perturbation is None and stated is not None and n_trials is not None and n_trials > 1:
         perturbation = remade(stated, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
@@ -286,7 +281,7 @@ def audit_files(
 
 
 def _together(
-    n_others: int, facts: Facts | None, earlier: int | None, notes: list[str]
+    n_others: int, facts: Facts | None, earlier: int | None, notes: list[AuditNote]
 ) -> list[PolicyLine]:
     """Whether all releases of these rows were attacked; no line where there is but this one."""
     wanted = int(facts is not None and facts.again) if earlier is None else earlier
@@ -296,7 +291,7 @@ def _together(
     of = f"at least {wanted}" if earlier is None else f"{wanted}"
     told = f"{n_others} of {of} other releases were attacked together with this one"
     if n_others < wanted:
-        notes.append(f"{told}; several releases of the same rows tell more than each of them.")
+        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
     return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
@@ -313,7 +308,7 @@ def _other(
     id_column: str | None,
     label: str | None,
     table_names: Sequence[str],
-    notes: list[str],
+    notes: list[AuditNote],
     encoding: str,
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
@@ -347,9 +342,6 @@ def _other(
     return loaded.take(rows), facts, kept
 
 
-_WHY = "it needs to know which released row is whose record, and nobody can tell"
-
-
 def without_pairs(found: Findings, policy: Policy | None) -> Findings:
     """The same findings, in which attacks that were given pairs and got nothing are no comfort.
 
@@ -361,8 +353,9 @@ def without_pairs(found: Findings, policy: Policy | None) -> Findings:
         return found
     listed = {s.name for s in found.skipped}
     names = [n for n in dict.fromkeys(a.name for a in with_rows) if n not in listed]
+    why = AuditNote.of(Kind.PAIRS_CANNOT_BE_TOLD)
     missing = tuple(
-        SkippedAttack(n, _WHY, applicable=True, attacker=attacker_for(ATTACKS[n])) for n in names
+        SkippedAttack(n, why, applicable=True, attacker=attacker_for(ATTACKS[n])) for n in names
     )
     found = replace(found, skipped=(*found.skipped, *missing))
     return found if policy is None else replace(found, policy=policy.check(found))

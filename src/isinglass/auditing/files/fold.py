@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from isinglass.auditing.files.align import Loaded, Rows, flattened
 from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.row_order import reshapes
+from isinglass.auditing.notes import AuditNote, Kind
 
 Array = NDArray[Any]
 
@@ -26,7 +27,7 @@ class Folded:
 
     release: Loaded
     others: tuple[Array, ...] = field(repr=False)
-    note: str
+    note: AuditNote
 
 
 def fold(table: Array, release: Loaded) -> Folded | None:
@@ -45,11 +46,11 @@ def fold(table: Array, release: Loaded) -> Folded | None:
 def _ways(n: int, d: int, release: Loaded) -> Iterator[Folded]:
     n_rows, n_columns = release.X.shape
     if n_rows != n and n <= n_columns <= n + _MOST_BEFORE:
-        note = "The release has a column for each record, and was attacked as a transposed table."
+        note = AuditNote.of(Kind.TRANSPOSED)
         turned = np.ascontiguousarray(release.X[:, n_columns - n :].T)
         yield Folded(Loaded(release.name, turned, pa.table({})), (), note)
     if n_rows != n and release.X.size == n * d:
-        note = "The release has the table's numbers in another shape, and was attacked in its own."
+        note = AuditNote.of(Kind.OTHER_SHAPE)
         for numbers in reshapes((n, d), release.X):
             yield Folded(Loaded(release.name, numbers, pa.table({})), (), note)
     k, over = divmod(n_rows, n)
@@ -84,10 +85,10 @@ def _folded(places: Rows, d: int, release: Loaded) -> Folded:
     same = same[:, ~(np.diff(same, axis=0) == 1).all(axis=0)]
     if several.shape[2] >= d:
         first, others = several[:, 0], [several[:, i] for i in range(1, k)]
-        note = f"The release has {k} rows for each record, which were attacked together."
+        note = AuditNote.of(Kind.SEVERAL_ROWS_TOGETHER, n=k)
     else:
         first, others = several.transpose(0, 2, 1).reshape(n, -1), []
-        note = f"The release has {k} rows for each record, which were read as one."
+        note = AuditNote.of(Kind.SEVERAL_ROWS_AS_ONE, n=k)
     if not first.shape[1]:
         first, same = same, same[:, :0]
     others += [same] if same.size else []

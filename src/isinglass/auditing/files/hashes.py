@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.auditing.files.table_text import held
-from isinglass.table.columns import is_numeric, listed
+from isinglass.auditing.notes import AuditNote, Kind
+from isinglass.table.columns import is_numeric
 from isinglass.table.read import MemoryTable, Table
 
 Array = NDArray[Any]
@@ -123,7 +124,7 @@ class _Trials:
 
 
 def without_hashes(
-    table: Table, release: Table, names: Sequence[str], apart: Sequence[str], notes: list[str]
+    table: Table, release: Table, names: Sequence[str], apart: Sequence[str], notes: list[AuditNote]
 ) -> Table:
     """The release with hashes replaced by the values, or records, that they are hashes of.
 
@@ -145,10 +146,7 @@ def without_hashes(
         for j, column in enumerate(undone.T):
             own = name if undone.shape[1] == 1 else f"{name}.{j}"
             whole = whole.add_column(at + j, own, pa.array(column, from_pandas=True))
-    notes.append(
-        f"Columns of the release are unsalted hashes of the table's values: {listed([*found])}. "
-        "Whoever hashes what may stand there reads them, and so they were attacked as values."
-    )
+    notes.append(AuditNote.of(Kind.HASHES_UNDONE, columns=tuple(found)))
     return MemoryTable(whole, release.name)
 
 

@@ -68,7 +68,8 @@ def order_line(*, shows: bool) -> PolicyLine:
     return PolicyLine(
         ORDER,
         "the rows are in the table's order, which may tell more than the attacks listed found; "
-        f'{spell("shuffle", True)} hides it (release.order = "any" in the policy goes by the attacks alone)',
+        f'{spell("shuffle", True)} hides it (release.order = "any" in the policy goes by the '
+        "attacks alone)",
         met=False,
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.files.align import Loaded
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
@@ -89,7 +90,7 @@ def table_columns(
     out: Sequence[str],
     one_hot: Sequence[str],
     beside: Sequence[str],
-) -> tuple[Columns, list[str]]:
+) -> tuple[Columns, list[AuditNote]]:
     """The table's columns that are behind the release: as the key or the release says, else all."""
     names = table.schema.names
     kept = () if facts is None else facts.kept
@@ -116,8 +117,8 @@ def table_columns(
             raise TableError(f"{table.name} has no numeric column left that could be released")
         _refuse_perturbed(beside, [*numeric, *encoded])
         columns = Columns(tuple(numeric), tuple(encoded), tuple(beside))
-        note = f"Columns of the table that are not numbers were left out: {listed(text)}."
-        return columns, [note] if text else []
+        left_out = AuditNote.of(Kind.TEXT_LEFT_OUT, columns=tuple(text))
+        return columns, [left_out] if text else []
     if absent := [n for n in [*numeric, *encoded] if n not in names]:
         raise AuditError(
             f"{table.name} lacks columns the release was made from: {listed(absent)}; it is "

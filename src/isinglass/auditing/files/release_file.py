@@ -16,6 +16,7 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, KeptColumn, Loaded
 from isinglass.auditing.files.hidden import refuse_hidden, refuse_long_names
 from isinglass.auditing.files.read_numbers import is_all_numbers, may_encode, read_numbers
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
 from isinglass.release import Facts
@@ -49,7 +50,7 @@ def load_release(
     label: str | None,
     table_names: Sequence[str],
     table_beside: Sequence[str],
-    notes: list[str],
+    notes: list[AuditNote],
     tell: Progress,
 ) -> tuple[Loaded, tuple[str, ...]]:
     """A release's numbers without holes, and the names of the columns read beside them.
@@ -81,10 +82,8 @@ def load_release(
     loaded = align.load(source, tell, "reading the release", with_holes=True)
     loaded, marks, n_missing = fill_holes(loaded, numeric)
     if n_missing:
-        notes.append(
-            f"{n_missing:,} cells of {Path(release.name).name} are missing; attackers take the "
-            "mean of the column for each, and see which cells they are."
-        )
+        file = Path(release.name).name
+        notes.append(AuditNote.of(Kind.CELLS_MISSING, n=n_missing, file=file))
     if facts is None and len(numeric) != len(table_names):
         loaded, gone = _joined(loaded, [n for n in kept if n not in table_beside], notes)
         kept = [n for n in kept if n not in gone]
@@ -104,7 +103,9 @@ def _texts_alone(release: Loaded, names: Sequence[str]) -> tuple[Loaded, list[st
     return release, [name for name, values in read.items() if values is None]
 
 
-def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Loaded, list[str]]:
+def _joined(
+    release: Loaded, names: Sequence[str], notes: list[AuditNote]
+) -> tuple[Loaded, list[str]]:
     """The release with numbers of other columns among its own, and columns that say no more."""
     found, gone = [release.X], []
     for name in names:
@@ -118,10 +119,7 @@ def _joined(release: Loaded, names: Sequence[str], notes: list[str]) -> tuple[Lo
             found.append(marks)
             gone.append(name)
     if len(found) > 1:
-        notes.append(
-            "Numbers in text, times or lists, and texts of a few values, were attacked with the "
-            "numeric columns."
-        )
+        notes.append(AuditNote.of(Kind.OTHER_NUMBERS))
     return replace(release, X=np.column_stack(found)), gone
 
 
@@ -181,14 +179,12 @@ class ColumnsBeside:
         """The kept columns of the table's rows."""
         return np.column_stack([column.own for column in self.kept.values()])
 
-    def note(self, kept: KeptColumns) -> str | None:
+    def note(self, kept: KeptColumns) -> AuditNote | None:
         """Which parts of kept values were read; None where whole values say it all."""
         names = list(self.kept)
         read = [p for p in kept.parts or () if max(p.effect) > 0 and p.name != WHOLE]
         said = list(dict.fromkeys(part.words(names) for part in read))
-        if not said:
-            return None
-        return f"Kept columns were also read by their parts: {listed(said)}."
+        return AuditNote.of(Kind.KEPT_PARTS, parts=tuple(said)) if said else None
 
     def tables(self) -> list[Array]:
         """Numbers and codes, each side by side."""

@@ -13,14 +13,9 @@ from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.fold import fold
 from isinglass.auditing.files.provenance import KeyFacts, keeps_rows
 from isinglass.auditing.files.row_order import find_order
+from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.release import Facts
 from isinglass.table.shuffle import keyed_order
-
-UNSURE = (
-    "Nobody can tell which released row is whose record: none depends on the record in its place, "
-    "and no other order was found in which they do. Attacks that need to know it may have been "
-    "given wrong pairs, and count as not run."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,7 @@ def match_rows(
     facts: Facts | None,
     key: KeyFacts | None,
     id_column: str | None,
-    notes: list[str],
+    notes: list[AuditNote],
 ) -> RowMatch:
     """Match a release's rows with records; what a file says about their order is only a claim."""
     everything = np.arange(len(table.X))
@@ -94,35 +89,37 @@ def _all_numbers(release: Loaded) -> Array:
     return numbers
 
 
-def _keyed(table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[str]) -> RowMatch:
+def _keyed(
+    table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[AuditNote]
+) -> RowMatch:
     """A release that says its order is secret."""
     everything = np.arange(len(table.X))
     found = in_table_order(table.X, release)
     if found is not None:
-        notes.append(
-            "The release says that its rows are in a secret order, but they stand in the table's "
-            "order, and were attacked so."
-        )
+        notes.append(AuditNote.of(Kind.SECRET_ORDER_IS_NONE))
         return RowMatch(table, found, everything, True)
     if key is None or key.shuffle is None:
         standing = find_order(table.X, release.X)
         if standing is not None and standing.places is not None:
-            notes.append(f"The release is in a secret order, and it was found {standing.how}.")
+            notes.append(AuditNote.of(Kind.SECRET_ORDER_FOUND, how=standing.how))
             release = release.take(standing.places)
             return RowMatch(table, release, everything, True, order_shows=False)
-        notes.append("The release is in a secret order and the key was not given to undo it.")
+        notes.append(AuditNote.of(Kind.SECRET_ORDER_STAYS))
         return RowMatch(table, release, everything, True, ordered=False, order_shows=False)
     order = keyed_order(key.shuffle, len(release.X))
     return RowMatch(table, align.undo(release, order), everything, True, order_shows=False)
 
 
 def _by_identifier(
-    table: Loaded, release: Loaded, facts: Facts | None, id_column: str, notes: list[str]
+    table: Loaded, release: Loaded, facts: Facts | None, id_column: str, notes: list[AuditNote]
 ) -> RowMatch:
     rows, places = align.match(table, release, id_column)
-    for loaded, n in ((table, len(rows)), (release, len(places))):
-        if n < len(loaded.X):
-            notes.append(f"{len(loaded.X) - n:,} rows of {Path(loaded.name).name} have no partner.")
+    for file, n in (
+        (OwnersFile(Path(table.name).name), len(table.X) - len(rows)),
+        (Path(release.name).name, len(release.X) - len(places)),
+    ):
+        if n:
+            notes.append(AuditNote.of(Kind.ROWS_WITHOUT_PARTNER, n=n, file=file))
     claimed = facts is not None and facts.order == "keyed"
     at = np.arange(len(places))[:, np.newaxis]
     shows = not claimed or dependence(at, places[:, np.newaxis]) >= 1.0
@@ -130,7 +127,7 @@ def _by_identifier(
     return found if facts is not None else _looked_for(found, notes)
 
 
-def _looked_for(match: RowMatch, notes: list[str]) -> RowMatch:
+def _looked_for(match: RowMatch, notes: list[AuditNote]) -> RowMatch:
     """A foreign file's rows as they stand, or in an order in which they go with the records.
 
     Pairs of rows that do not belong together teach an attacker nothing, and would make any file
@@ -141,12 +138,9 @@ def _looked_for(match: RowMatch, notes: list[str]) -> RowMatch:
         return match
     found = find_order(table, release.X)
     if found is None:
-        notes.append(UNSURE)
+        notes.append(AuditNote.of(Kind.ORDER_CANNOT_BE_TOLD))
         return replace(match, unsure=True)
-    notes.append(
-        f"The release's rows do not stand in the table's order: they were found {found.how}, and "
-        "were attacked in the table's order."
-    )
+    notes.append(AuditNote.of(Kind.OTHER_ORDER_FOUND, how=found.how))
     shows = found.shows and match.order_shows
     if found.places is not None:
         release = release.take(found.places)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.files.read_numbers import single_numbers
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.naming import spell
 from isinglass.table.columns import is_numeric, listed
@@ -26,7 +27,7 @@ _REPEATED = 10
 _SAME, _MANY = 0.9, 20
 
 
-def with_numbers(table: Table, out: Iterable[str], notes: list[str]) -> Table:
+def with_numbers(table: Table, out: Iterable[str], notes: list[AuditNote]) -> Table:
     """A table in which text that is numbers, or dates, is numbers; `out` are left alone."""
     apart = set(out)
     texts = [
@@ -44,7 +45,7 @@ def with_numbers(table: Table, out: Iterable[str], notes: list[str]) -> Table:
     for name, values in found.items():
         at = whole.schema.get_field_index(name)
         whole = whole.set_column(at, name, pa.array(values, from_pandas=True))
-    notes.append(f"Columns of the table whose text is numbers were attacked: {listed([*found])}.")
+    notes.append(AuditNote.of(Kind.TEXT_AS_NUMBERS, columns=tuple(found)))
     return MemoryTable(whole, table.name)
 
 

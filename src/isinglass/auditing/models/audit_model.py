@@ -27,6 +27,7 @@ from isinglass.auditing.models.membership import (
 from isinglass.auditing.models.report import ModelReport
 from isinglass.auditing.models.shadows import Shadows, train_shadows
 from isinglass.auditing.models.verdict import model_attackers
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.detect import network
 from isinglass.detect.onnx_file import ExportedAutoencoder
@@ -51,8 +52,8 @@ class _Measured:
     alike: bool
     trials: dict[str, tuple[Trial, ...]] = field(default_factory=dict)
     skipped: list[SkippedAttack] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    assumptions: list[str] = field(default_factory=list)
+    notes: list[AuditNote] = field(default_factory=list)
+    assumptions: list[AuditNote] = field(default_factory=list)
     shadows: Shadows | None = None
 
 
@@ -64,7 +65,7 @@ def audit_model(
     n_shadows: int = N_SHADOWS,
     policy: Policy | None = None,
     settings: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
+    notes: Sequence[AuditNote] = (),
     random_state: int | None = None,
     progress: Progress = quiet,
 ) -> ModelReport:
@@ -83,7 +84,7 @@ def audit_model(
     policy : Policy, optional
     settings : mapping, optional
         Further entries for the report.
-    notes : sentences, optional
+    notes : facts, optional
         What must be said beside the figures.
     random_state : int, optional
     """
@@ -112,10 +113,7 @@ def audit_model(
         measured = told.alike(unlike=outside is not None)
     results = membership_results(measured.trials, measured.far)
     if _worse_than_constant(model, members):
-        said.append(
-            "The model repeats the table's records worse than a constant would; perhaps it was not "
-            "trained on them, or their columns stand in another order."
-        )
+        said.append(AuditNote.of(Kind.REPEATS_BADLY))
     attackers = model_attackers(results, measured.skipped)
     findings = Findings(
         rows=len(table),
@@ -167,10 +165,7 @@ class _Teller:
             compared = compared[alone[compared]]
         of_table = compared < len(self.members)
         found = _Measured(far_records(pool[compared], self.rng), alike=False)
-        found.assumptions.append(
-            "All records of the table count as those the model was trained on, though some may "
-            "have been held back to stop its training; the others count as records it never saw."
-        )
+        found.assumptions.append(AuditNote.of(Kind.TABLE_IS_TRAINING))
         missing = _lacks_torch()
         if missing is None:
             found.shadows = self._trained(pool, compared, self.n_models)
@@ -182,10 +177,7 @@ class _Teller:
             found.skipped.append(
                 SkippedAttack("likelihood_ratio", missing, applicable=True, attacker=ACQUAINTED)
             )
-            found.notes.append(
-                "Only the loss threshold was tried; attackers who train models of their own get "
-                "more, and whether the other records are like the table's was not looked at."
-            )
+            found.notes.append(AuditNote.of(Kind.THRESHOLD_ALONE))
         found.trials = own_trials(self.model.errors(pool[compared]), of_table, found.shadows)
         return found
 
@@ -200,19 +192,11 @@ class _Teller:
         found = _Measured(far_records(self.members[compared], self.rng), alike=True)
         found.shadows = self._trained(self.members, compared, self.n_models)
         found.trials = alike_trials(found.shadows)
-        why = "no records were given that it did not see"
+        why = AuditNote.of(Kind.OTHERS_NOT_ALIKE if unlike else Kind.NO_OTHERS)
         if unlike:
-            why = "the other records given are not like the table's"
-            found.notes.append(
-                "The other records were not used: models trained on half of the table tell its "
-                "other half from them, so they would show what kind of records the model was "
-                "trained on, not which. Draw others at random from the same records."
-            )
-        found.assumptions.append(
-            f"The model itself was not attacked, for {why}. The figures are of "
-            f"{len(found.shadows.errors)} models made alike: of its shape, each trained on half of "
-            "the table until it fits as closely, and attacked with the other half as others."
-        )
+            found.notes.append(AuditNote.of(Kind.OTHERS_UNLIKE))
+        n_models = len(found.shadows.errors)
+        found.assumptions.append(AuditNote.of(Kind.MODELS_ALIKE, why=why, n=n_models))
         _say_what_shadows_mean(found, found.shadows)
         return found
 
@@ -236,34 +220,28 @@ class _Teller:
 
 
 def _say_what_shadows_mean(found: _Measured, shadows: Shadows) -> None:
-    found.assumptions.append(
-        "The attacker may train models of the same shape on records like these, the one in "
-        "question among them."
-    )
+    found.assumptions.append(AuditNote.of(Kind.SHADOWS_ALLOWED))
     if not shadows.fit_reached:
-        why = (
-            "models trained here did not come to fit their records as closely as this model does; "
-            "it was trained harder, and may remember more than the figures say"
-        )
-        found.notes.append(f"The figures may be too low: {why}.")
+        why = AuditNote.of(Kind.FIT_NOT_REACHED)
+        found.notes.append(AuditNote.of(Kind.TOO_LOW, why=why))
         if found.alike:
             found.skipped.append(
                 SkippedAttack("models_as_closely_fitted", why, applicable=True, attacker=OUTSIDER)
             )
 
 
-def _some(shown: Array, what: str, notes: list[str], rng: np.random.Generator) -> Array:
+def _some(shown: Array, what: str, notes: list[AuditNote], rng: np.random.Generator) -> Array:
     if len(shown) <= _MOST_RECORDS:
         return shown
-    notes.append(f"Of {what}, {_MOST_RECORDS:,} records drawn at random took part.")
+    notes.append(AuditNote.of(Kind.DRAWN_AT_RANDOM, what=what, n=_MOST_RECORDS))
     return np.asarray(shown[np.sort(rng.permutation(len(shown))[:_MOST_RECORDS])])
 
 
-def _without_members(members: Array, others: Array, notes: list[str]) -> Array:
+def _without_members(members: Array, others: Array, notes: list[AuditNote]) -> Array:
     """The others that are no records of the table."""
     same = np.isin(_as_items(others), _as_items(members))
     if same.any():
-        notes.append(f"{int(same.sum()):,} of the others are in the table and were left out.")
+        notes.append(AuditNote.of(Kind.OTHERS_IN_TABLE, n=int(same.sum())))
     return np.asarray(others[~same])
 
 
@@ -283,9 +261,9 @@ def _worse_than_constant(model: ExportedAutoencoder, members: Array) -> bool:
     return bool(errors > members.var(axis=0, dtype=np.float64).mean())
 
 
-def _lacks_torch() -> str | None:
+def _lacks_torch() -> AuditNote | None:
     try:
         network.torch_or_sentence()
     except IsinglassError:
-        return "shadow models need torch, which is not installed; install isinglass[neural]"
+        return AuditNote.of(Kind.TORCH_LACKING)
     return None

@@ -11,8 +11,10 @@ from isinglass.auditing.findings import (
     MembershipResult,
 )
 from isinglass.auditing.report import text as words
+from isinglass.auditing.report.page import look_of, policy_rows, sign_of
 from isinglass.auditing.report.rerun import audit_lines
-from isinglass.plots.markup import code, document, scrolled, stacked, text
+from isinglass.auditing.report.sentences import sentence, sentences
+from isinglass.plots import pages
 
 #: What each way of telling does, in a few words.
 STORIES = {
@@ -72,96 +74,46 @@ def lines(results: tuple[MembershipResult, ...]) -> list[tuple[str, ...]]:
 
 def render(findings: Findings, *, public: bool = False) -> str:
     """The whole page. `findings` must be those of the edition already."""
-    parts = (
-        _verdict(findings, public),
-        _policy(findings),
-        _membership(findings),
-        _attackers(findings),
-        _assumed(findings),
-        _not_run(findings),
-        _settings(findings, public),
+    settings = [(k, str(v)) for k, v in findings.settings.items() if k not in ("command", "code")]
+    name = findings.settings.get("model")
+    best_first = sorted(findings.membership, key=lambda m: -m.area)
+    return pages.render(
+        "isinglass/auditing/models/page.html.j2",
+        findings=findings,
+        public=public,
+        look=look_of(findings.verdict),
+        sign=sign_of(findings.verdict),
+        sentences=_sentences(findings),
+        name=words.column_name(name) if isinstance(name, str) else "",
+        policy=policy_rows(findings),
+        assumptions=sentences(findings.assumptions),
+        notes=sentences(findings.notes),
+        header=(*HEADER, "what it does"),
+        membership=[
+            (*line, STORIES[m.name])
+            for line, m in zip(lines(findings.membership), best_first, strict=True)
+        ],
+        attackers=[
+            (words.name_of(a.name), a.verdict, area(a.membership), a.assumes)
+            for a in findings.attackers
+        ],
+        skipped=[(words.name_of(s.name), sentence(s.reason)) for s in findings.skipped],
+        again=[] if public else audit_lines(findings),
+        settings=settings,
     )
-    return document(f"Audit of a model: {findings.verdict}", "".join(parts))
 
 
 def summary(findings: Findings) -> str:
     """A few lines for a notebook."""
-    return (
-        f"<div><strong>{text(findings.verdict)}</strong>"
-        f"<p>{text(verdict_sentence(findings))} {text(alike_sentence(findings))}</p></div>"
+    return pages.render(
+        "isinglass/plots/summary.html.j2",
+        verdict=findings.verdict,
+        sentences=_sentences(findings),
     )
 
 
-def _verdict(findings: Findings, public: bool) -> str:
-    look = {RECOVERED: "bad", PARTLY: "mid", NOT_MEASURED: "void"}.get(findings.verdict, "calm")
-    sign = {"bad": "✖", "mid": "◐", "calm": "○", "void": "?"}[look]
-    edition = "public edition" if public else "internal"
-    refused = "" if findings.passed else '<p class="refused">The policy was not met.</p>'
-    name = findings.settings.get("model")
-    named = f"{text(words.column_name(name))}: " if isinstance(name, str) else ""
-    return f"""<header><h1>Audit of a model</h1><p class="edition">{edition}</p>
-<div class="verdict {look}"><p class="word {look}"><span aria-hidden="true">{sign}</span>
-{text(findings.verdict)}</p>
-<p>{text(verdict_sentence(findings))} {text(alike_sentence(findings))}</p>{refused}</div>
-<p class="soft">{named}{findings.columns:,} columns, audited with {findings.rows:,} records. The
-verdict speaks of the attacks below and of no others. Whether anomalies are found, and whether
-values or links can be got from the model, was not measured.</p></header>"""
-
-
-def _policy(findings: Findings) -> str:
-    if not findings.policy:
-        return ""
-    rows = [(p.demand, p.measured, "✓ met" if p.met else "✖ NOT MET") for p in findings.policy]
-    return "<h2>The policy</h2>" + stacked(("demand", "measured", "result"), rows)
-
-
-def _membership(findings: Findings) -> str:
-    if not findings.membership:
-        return "<h2>Was this record in training?</h2><p>Not measured.</p>"
-    some = findings.membership[0]
-    rows = [(*line, STORIES[m.name]) for line, m in zip(
-        lines(findings.membership),
-        sorted(findings.membership, key=lambda m: -m.area),
-        strict=True,
-    )]  # fmt: skip
-    return (
-        f"<h2>Was this record in training?</h2><p>{some.n_members:,} records that were in training "
-        f"against {some.n_others:,} that were not. The area under the curve is the chance that one "
-        "of the first scores higher than one of the second; .5 is a coin. Outliers: the same for "
-        "the tenth of the records that lie farthest from all others. At 1&nbsp;% and at "
-        "0.1&nbsp;%: the share of training records recognized where so many of the others are "
-        "taken for training records by mistake; a dash stands where there are too few records to "
-        "say.</p>" + stacked((*HEADER, "what it does"), rows)
-    )
-
-
-def _attackers(findings: Findings) -> str:
-    rows = [(words.name_of(a.name), a.verdict, area(a.membership), a.assumes)
-            for a in findings.attackers]  # fmt: skip
-    return "<h2>The attackers</h2>" + stacked(("attacker", "verdict", "area", "holds"), rows)
-
-
-def _assumed(findings: Findings) -> str:
-    parts = "<h2>What was assumed</h2>" + _items(findings.assumptions)
-    return parts + (f"<h3>Notes</h3>{_items(findings.notes)}" if findings.notes else "")
-
-
-def _not_run(findings: Findings) -> str:
-    if not findings.skipped:
-        return ""
-    rows = [(words.name_of(s.name), s.reason) for s in findings.skipped]
-    return "<h2>What was not measured</h2>" + stacked(("attack", "why"), rows)
-
-
-def _settings(findings: Findings, public: bool) -> str:
-    shown = [(k, str(v)) for k, v in findings.settings.items() if k not in ("command", "code")]
-    head = "<h2>The settings that reproduce it</h2>"
-    command = "" if public else code(audit_lines(findings))
-    return head + command + scrolled(("setting", "value"), shown)
-
-
-def _items(sentences: tuple[str, ...]) -> str:
-    return f"<ul>{''.join(f'<li>{text(s)}</li>' for s in sentences)}</ul>"
+def _sentences(findings: Findings) -> tuple[str, str]:
+    return verdict_sentence(findings), alike_sentence(findings)
 
 
 def _shares(limits: tuple[float, float] | None) -> str:

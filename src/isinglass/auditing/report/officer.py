@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.findings import AttackerResult, Findings
@@ -14,7 +15,6 @@ from isinglass.auditing.report.risks import (
     all_risks,
     reidentification,
 )
-from isinglass.plots.markup import facts, stacked, text
 
 #: Who each attacker is, to a reader who has not read the rest.
 WHO = {
@@ -42,29 +42,32 @@ MEASURES = {
 }
 
 
-def officer_page(findings: Findings, *, public: bool) -> str:
-    """Risks, recipients, assumptions, what was not measured, a date, and NIST's questions."""
-    return "".join(
-        (
-            "<h2>For the data-protection officer</h2>",
-            _verdicts(findings),
-            _risks(findings),
-            _reidentification(findings),
-            _recipients(findings),
-            _unique(findings),
-            _assumed(findings),
-            _not_measured(findings),
-            _again(findings),
-            _nist(findings, public),
-        )
-    )
+def officer_page(findings: Findings, *, public: bool) -> dict[str, Any]:
+    """Risks, recipients, assumptions, what was not measured, a date, and NIST's questions.
+
+    What the template `officer.html.j2` is filled with.
+    """
+    people = _people(findings)
+    worst = reidentification(findings, ACQUAINTED) or reidentification(findings, INSIDER)
+    return {
+        "people": [_short(a.name).lower() for a in people],
+        "verdicts": [(_short(a.name), _meaning(a)) for a in people],
+        "risks": _risks(findings, people),
+        "reidentification": _reidentification(findings, people),
+        "accepted": words.share(ACCEPTED_REIDENTIFICATION),
+        "above": worst is None or worst.reidentification_high > ACCEPTED_REIDENTIFICATION,
+        "recipients": _recipients(findings),
+        "unique": None if findings.unique is None else words.share(findings.unique),
+        "assumed": _assumed(findings, people),
+        "not_measured": _not_measured(findings, people),
+        "again": _again(findings),
+        "nist": answers(findings, public=public),
+    }
 
 
-def _verdicts(findings: Findings) -> str:
-    rows = [(WHO[a.name].partition(":")[0], _meaning(a)) for a in _people(findings)]
-    if not rows:
-        return "<p>No attack was finished, so nothing can be signed.</p>"
-    return "<h3>Who could get the data back?</h3>" + stacked(("who", "what came out"), rows)
+def _short(attacker: str) -> str:
+    """An attacker by the first words of who it is."""
+    return WHO[attacker].partition(":")[0]
 
 
 def _meaning(found: AttackerResult) -> str:
@@ -75,22 +78,12 @@ def _meaning(found: AttackerResult) -> str:
     }.get(found.verdict, "Not measured: that is not a good sign.")
 
 
-def _risks(findings: Findings) -> str:
-    people = _people(findings)
-    if not people:
-        return ""
+def _risks(findings: Findings, people: list[AttackerResult]) -> list[tuple[str, ...]]:
     measured = {a.name: all_risks(findings, a.name) for a in people}
-    rows = [
+    return [
         (name, *(_value(measured[a.name][i]) for a in people), meaning)
         for i, (name, meaning) in enumerate(MEASURES.items())
     ]
-    head = ("risk", *(WHO[a.name].partition(":")[0].lower() for a in people), "what it means")
-    return (
-        "<h3>Singling out, linkability, inference</h3><p>The three questions of the European "
-        "opinion on anonymization (WP216), and whether a record can be told to be in the table at "
-        "all; each with the interval in which the figure lies with 95&nbsp;% confidence.</p>"
-        + stacked(head, rows)
-    )
 
 
 def _value(risk: Risk) -> str:
@@ -99,67 +92,43 @@ def _value(risk: Risk) -> str:
     return f"{words.share(risk.value)} ({words.interval(risk.low, risk.high)})"
 
 
-def _reidentification(findings: Findings) -> str:
+def _reidentification(findings: Findings, people: list[AttackerResult]) -> list[tuple[str, str]]:
     shown = []
-    for people in _people(findings):
-        link = reidentification(findings, people.name)
+    for attacker in people:
+        link = reidentification(findings, attacker.name)
         if link is not None:
-            who = WHO[people.name].partition(":")[0].lower()
+            who = _short(attacker.name).lower()
             shown.append((words.share(link.reidentification), f"on average, by {who}"))
             shown.append(
                 (words.share(link.reidentification_max), f"for the record at most risk, by {who}")
             )
-    heading = "<h3>Probability of re-identification</h3>"
-    limit = words.share(ACCEPTED_REIDENTIFICATION)
-    if not shown:
-        return f"{heading}<p>Not measured. Many regulators accept up to {text(limit)}.</p>"
-    worst = reidentification(findings, ACQUAINTED) or reidentification(findings, INSIDER)
-    above = worst is None or worst.reidentification_high > ACCEPTED_REIDENTIFICATION
-    said = "is above" if above else "is not above"
-    return (
-        f"{heading}<p>The probability of picking the right person or record behind a row. Many "
-        f"regulators accept {text(limit)} on average; the figure for somebody acquainted, at its "
-        f"upper limit, {said} it.</p>{facts(shown)}"
-    )
+    return shown
 
 
-def _recipients(findings: Findings) -> str:
+def _recipients(findings: Findings) -> list[tuple[str, ...]]:
     verdicts = {a.name: _meaning(a) for a in findings.attackers}
-    rows = [
-        (who, holds, WHO[expect].partition(":")[0], verdicts.get(expect, "not measured"))
+    return [
+        (who, holds, _short(expect), verdicts.get(expect, "not measured"))
         for who, expect, holds in RECIPIENTS
     ]
-    return "<h3>Risk by recipient</h3>" + stacked(
-        ("recipient", "could hold", "expect at least", "what came out"), rows
-    )
 
 
-def _unique(findings: Findings) -> str:
-    if findings.unique is None:
-        return ""
-    return (
-        f"<p>{text(words.share(findings.unique))} of the rows are the only ones with their values "
-        "in the columns that leave unchanged. Whoever knows these values finds the person.</p>"
-    )
-
-
-def _assumed(findings: Findings) -> str:
-    rows = "".join(f"<li>{text(WHO[a.name])}</li>" for a in _people(findings))
+def _assumed(findings: Findings, people: list[AttackerResult]) -> list[str]:
+    said = [WHO[a.name] for a in people]
     few = findings.settings.get("most_pairs")
-    limited = (
-        f"<li>This audit was told that nobody recognizes more than {few:,} records in the "
-        "file. If that is wrong, the figures are too low.</li>"
-        if isinstance(few, int)
-        else ""
-    )
-    return f"<h3>What was assumed</h3><ul>{rows}{limited}</ul>"
+    if isinstance(few, int):
+        said.append(
+            f"This audit was told that nobody recognizes more than {few:,} records in the "
+            "file. If that is wrong, the figures are too low."
+        )
+    return said
 
 
-def _not_measured(findings: Findings) -> str:
+def _not_measured(findings: Findings, people: list[AttackerResult]) -> list[str]:
     missing = [
-        f"{risk.name} by {WHO[people.name].partition(':')[0].lower()}"
-        for people in _people(findings)
-        for risk in all_risks(findings, people.name)
+        f"{risk.name} by {_short(attacker.name).lower()}"
+        for attacker in people
+        for risk in all_risks(findings, attacker.name)
         if risk.value is None
     ]
     stopped = [a.name for a in findings.attacks if a.failed is not None]
@@ -172,8 +141,7 @@ def _not_measured(findings: Findings) -> str:
         "People who know more than assumed, other files about the same people, how the file is "
         "handed over and stored, and whether the recipients keep their contracts."
     )
-    listed = "".join(f"<li>{text(item)}</li>" for item in items)
-    return f"<h3>What was not measured</h3><ul>{listed}</ul>"
+    return items
 
 
 def _plain(attack: str) -> str:
@@ -182,28 +150,12 @@ def _plain(attack: str) -> str:
 
 
 def _again(findings: Findings) -> str:
-    made = findings.settings.get("date")
+    """When to look at the release again."""
     try:
-        day = date.fromisoformat(str(made))
+        day = date.fromisoformat(str(findings.settings.get("date")))
     except ValueError:
-        when = "one year after the release"
-    else:
-        when = (
-            f"on {day.replace(year=day.year + 1, day=min(day.day, 28)).isoformat()} at the latest"
-        )
-    return (
-        f"<h3>When to look again</h3><p>Look again {text(when)}, and before that when another "
-        "release of the same records leaves, when a recipient changes, or when a new attack is "
-        "published.</p>"
-    )
-
-
-def _nist(findings: Findings, public: bool) -> str:
-    parts = "".join(
-        f"<h4>{text(title)}</h4><p>{text(answer)}</p>"
-        for title, answer in answers(findings, public=public)
-    )
-    return f"<details><summary>The questions of NIST SP 800-226</summary>{parts}</details>"
+        return "one year after the release"
+    return f"on {day.replace(year=day.year + 1, day=min(day.day, 28)).isoformat()} at the latest"
 
 
 def _people(findings: Findings) -> list[AttackerResult]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing.findings import AttackResult, Detection, Findings, Linkage, Privacy
+from isinglass.auditing.notes import public_notes
 from isinglass.auditing.report import text as words
+from isinglass.auditing.report.sentences import measured, sentence, sentences
 from isinglass.files import whole_file
 from isinglass.plain import for_json, plain
 from isinglass.promise import HEURISTIC, Promise
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 FORMAT = "isinglass-report-1"
 #: A mean over fewer outliers than this is close to being about one of them.
 FEWEST = 20
-_KEPT_BY_THE_OWNER = re.compile(
-    r"(?i)rows?|records?|seed|random_state|path|file|code|command|^table$"
-)
+#: Settings that tell how the audit was made. Others, such as the seed, the command and what a
+#: caller adds, are for the owner alone.
+PUBLIC_SETTINGS = (
+    "version", "date", "n_trials", "most_pairs", "detector", "rows_correspond", "order_known",
+    "order_shows", "id_released", "given", "release", "outcome", "model", "n_shadows", "epochs",
+    "models_made_alike",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,7 +90,7 @@ class Report:
 
     def to_json(self, *, public: bool = False) -> dict[str, Any]:
         """Everything, as plain values for JSON; what is not a number is None."""
-        document: dict[str, Any] = for_json(self._edition(public).to_json())
+        document: dict[str, Any] = for_json(_document(self._edition(public)))
         if public:
             # Empty tuples would look like findings; what was left out is not there at all.
             document["detection"].pop("table_scores")
@@ -152,16 +157,8 @@ class Report:
 
 
 def without_records(findings: Findings) -> Findings:
-    """The same findings without anything about single records."""
+    """The same findings without anything about single records, or for their owner alone."""
     few = findings.detection.n_outliers < FEWEST
-    table = findings.settings.get("table")
-
-    def said(text: str) -> str:
-        if words.names_a_row(text):
-            return words.LEFT_OUT
-        named = isinstance(table, str) and "." in table  # a file
-        return text.replace(str(table), "the table") if named else text
-
     linkage = findings.linkage
     return replace(
         findings,
@@ -172,36 +169,39 @@ def without_records(findings: Findings) -> Findings:
                 outliers=None if few else a.outliers,
                 outliers_baseline=None if few else a.outliers_baseline,
                 rest=None if few else a.rest,
-                failed=None if a.failed is None else said(a.failed),
+                failed=None if a.failed is None else a.failed.published(),
             )
             for a in findings.attacks
         ),
-        skipped=tuple(replace(s, reason=said(s.reason)) for s in findings.skipped),
+        skipped=tuple(replace(s, reason=s.reason.published()) for s in findings.skipped),
         linkage=None if linkage is None else replace(linkage, worst_records=()),
-        policy=tuple(replace(p, measured=said(p.measured)) for p in findings.policy),
-        notes=tuple(said(n) for n in findings.notes if not words.names_a_row(n)),
-        assumptions=tuple(said(a) for a in findings.assumptions if not words.names_a_row(a)),
-        settings=_public_settings(findings.settings),
+        policy=tuple(
+            replace(p, why=None if p.why is None else p.why.published()) for p in findings.policy
+        ),
+        notes=public_notes(findings.notes),
+        assumptions=public_notes(findings.assumptions),
+        settings={k: v for k, v in findings.settings.items() if _is_public(k, v)},
     )
 
 
-def _public_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that are about the audit; no seed, no file but the release, no numbers in lists."""
-    kept: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, bool):
-            kept[name] = value  # yes or no names nobody
-            continue
-        if _KEPT_BY_THE_OWNER.search(name):
-            continue
-        if isinstance(value, dict):
-            kept[name] = _public_settings(value)
-        elif isinstance(value, str):
-            if not re.search(r"[/\\]", value) and not words.names_a_row(value):
-                kept[name] = value
-        elif isinstance(value, list | tuple):
-            if all(isinstance(item, str) for item in value):
-                kept[name] = value
-        elif value is None or isinstance(value, int | float):
-            kept[name] = value
-    return kept
+def _is_public(name: str, value: Any) -> bool:
+    """Whether everybody may read a setting: one about the audit, and no path on a disk."""
+    if name not in PUBLIC_SETTINGS or (name == "rows_correspond" and value is None):
+        return False
+    return not (isinstance(value, str) and ("/" in value or "\\" in value))
+
+
+def _document(findings: Findings) -> dict[str, Any]:
+    """Everything as plain values, with the facts beside the numbers as sentences."""
+    document = asdict(findings)
+    for shown, attack in zip(document["attacks"], findings.attacks, strict=True):
+        shown["failed"] = None if attack.failed is None else sentence(attack.failed)
+        del shown["knowledge_beyond"]
+    for shown, skipped in zip(document["skipped"], findings.skipped, strict=True):
+        shown["reason"] = sentence(skipped.reason)
+    for shown, line in zip(document["policy"], findings.policy, strict=True):
+        shown["measured"] = measured(line)
+        del shown["why"]
+    document["notes"] = sentences(findings.notes)
+    document["assumptions"] = sentences(findings.assumptions)
+    return document

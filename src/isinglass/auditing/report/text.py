@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
-from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.findings import (
     MUCH,
     NOT_MEASURED,
@@ -20,6 +18,7 @@ from isinglass.auditing.findings import (
     Findings,
     Linkage,
 )
+from isinglass.auditing.notes import Kind
 from isinglass.auditing.scoring import over_baseline
 from isinglass.formats import finite as finite  # pages take these from here, too
 from isinglass.formats import interval as interval
@@ -52,15 +51,11 @@ STORIES = {
 }
 NO_BETTER = "no better than its baseline"
 NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
-LEFT_OUT = "(left out of the public edition)"
 NOT_ENOUGH = (
     "Not enough was measured to say what an insider would recover: attacks that need to know which "
     "released row is whose record were not run, and the others got nothing; give the key."
 )
 NONE_FINISHED = "No attack could be finished, so nothing is said about what could be got back."
-
-# "row 17", "rows 3, 5": a record's number; "2,000 rows" is not.
-_ROW_NUMBER = re.compile(r"(?i)\b(?:rows?|records?)\s+(?:numbers?\s+|no\.\s*)?#?\d")
 
 
 def listed(items: str) -> str:
@@ -82,20 +77,12 @@ def column_name(name: str, limit: int = 60) -> str:
 
 def briefly(findings: Findings) -> Findings:
     """The same, with the public parameters that every attacker knows left to the assumptions."""
-    common = PublicParameters(findings.method).describe()
-    said = any("public parameters" in assumption for assumption in findings.assumptions)
-    if not said or not all(a.knowledge.startswith(common) for a in findings.attacks):
+    said = any(note.kind is Kind.PARAMETERS_KNOWN for note in findings.assumptions)
+    beyond = [a.knowledge_beyond for a in findings.attacks]
+    if not said or None in beyond:
         return findings
-    attacks = (
-        replace(a, knowledge=a.knowledge.removeprefix(common).removeprefix(", ") or "nothing more")
-        for a in findings.attacks
-    )
-    return replace(findings, attacks=tuple(attacks))
-
-
-def names_a_row(text: str) -> bool:
-    """Whether a sentence gives the number of a single record."""
-    return _ROW_NUMBER.search(text) is not None
+    attacks = zip(findings.attacks, beyond, strict=True)
+    return replace(findings, attacks=tuple(replace(a, knowledge=k or "") for a, k in attacks))
 
 
 def found(findings: Findings) -> int:
@@ -200,7 +187,7 @@ def _part(findings: Findings) -> str:
             f"a tenth of their column's range, where a blind guess gets "
             f"{share(keen.outliers_baseline)}"
         )
-    if any("unchanged" in note for note in findings.notes):
+    if any(n.kind in (Kind.UNCHANGED_ROWS, Kind.UNCHANGED_CELLS) for n in findings.notes):
         return "records of it stand in the release unchanged, and nobody had to know anything"
     return "a part of it fell, and the numbers below say which"
 

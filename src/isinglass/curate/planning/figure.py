@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from isinglass.curate.epsilon import text
 from isinglass.curate.planning.expected import SHARES
 from isinglass.plots import engine as vega
+from isinglass.plots import pages
 from isinglass.plots.chart import PERCENT
 from isinglass.plots.palette import INK, LINE, PAPER, SERIES, SOFT
-from isinglass.printable import html_text
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -97,40 +97,20 @@ def png(plan: Plan) -> bytes:
 
 def page(plan: Plan) -> str:
     """One HTML page that loads nothing: the sentence, the picture, the numbers."""
-    said = html_text(plan.sentence)
-    heads = ("epsilon", *_COLORS, "queries at one place")
-    rows = "\n".join(_row(point, chosen=point == plan.chosen) for point in plan.frontier)
-    cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>What a budget buys</title>
-<style>
-body {{ font: 16px/1.5 sans-serif; color: {INK}; max-width: 44rem; margin: 2rem auto;
-padding: 0 1rem }}
-figure {{ margin: 1rem 0; overflow-x: auto }}
-table {{ border-collapse: collapse }}
-th, td {{ text-align: right; padding: .25rem .75rem; border-bottom: 1px solid {LINE} }}
-tr.chosen {{ font-weight: bold }}
-.soft {{ color: {SOFT} }}
-</style></head><body>
-<h1>What a budget buys</h1>
-<p>{said}</p>
-<figure role="img" aria-label="{said}">{svg(plan)}</figure>
-<table><thead><tr>{cells}</tr></thead><tbody>
-{rows}
-</tbody></table>
-<p class="soft">Mode {html_text(plan.mode)}, beta {plan.beta}, r {plan.r:g}, a budget of
-{text(plan.cap)} a place. Expectations on the records the plan was made on, not promises. Recall
-is the expected share of the anomalies that are found, precision the expected number of true calls
-over that of all calls.</p>
-</body></html>
-"""
+    return pages.render(
+        "isinglass/curate/planning/figure.html.j2",
+        plan=plan,
+        picture=svg(plan),
+        header=("epsilon", *_COLORS, "queries at one place"),
+        rows=[(_cells(point), point == plan.chosen) for point in plan.frontier],
+        r=f"{plan.r:g}",
+        cap=text(plan.cap),
+        ink=INK,
+        soft=SOFT,
+        line=LINE,
+    )
 
 
-def _row(point: PricePoint, *, chosen: bool) -> str:
+def _cells(point: PricePoint) -> list[str]:
     shares = ["–" if v is None else f"{100 * v:.2f} %" for v in point.shares.values()]
-    cells = [text(point.micro), *shares, f"{point.queries_here:,}"]
-    mark = ' class="chosen"' if chosen else ""
-    return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    return [text(point.micro), *shares, f"{point.queries_here:,}"]
