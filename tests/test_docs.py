@@ -19,7 +19,8 @@ import isinglass
 from isinglass import cli, datasets, theory
 from isinglass.auditing.tuning import tune
 from isinglass.auditing.tuning.evaluation import Measurement
-from isinglass.cli.methods import METHODS
+from isinglass.method_names import METHODS
+from isinglass.perturb.registry import class_named
 from tests.cli.commands import inside
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,15 +97,15 @@ def test_every_name_of_a_public_module_is_on_its_page(module):
     assert [n for n in module.__all__ if not mentions(text, n)] == []
 
 
-@pytest.mark.parametrize("method", sorted({m[0] for m in METHODS.values()}))
-def test_every_parameter_of_a_perturbation_is_on_its_page(method):
+@pytest.mark.parametrize("kind", {class_named(m): m for m in METHODS}, ids=lambda k: k.__name__)
+def test_every_parameter_of_a_perturbation_is_on_its_page(kind):
     whole = text_of([ROOT / "docs/perturbations.md"])
-    section = re.search(rf"^## {method}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
-    assert section, f"perturbations.md has no section {method}"
+    section = re.search(rf"^## {kind.__name__}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
+    assert section, f"perturbations.md has no section {kind.__name__}"
     for heading in ("Formula", "Guarantee", "Utility", "Weakness", "Parameters"):
         assert f"**{heading}.**" in section[1]
     common = {"bounds", "clip", "random_state"}
-    parameters = set(getattr(isinglass, method)().get_params()) - common
+    parameters = set(kind().get_params()) - common
     assert [p for p in sorted(parameters) if f"`{p}`" not in section[1]] == []
 
 

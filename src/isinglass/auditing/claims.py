@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import PublicParameters
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 

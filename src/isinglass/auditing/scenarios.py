@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from isinglass.attack.base import Attack
 from isinglass.attack.codes import CodesAttack
 from isinglass.attack.collusion import CollusionAttack
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.distance import DistanceAttack
 from isinglass.attack.ica import ICAAttack
 from isinglass.attack.kept_columns import KeptColumnsAttack
@@ -51,6 +50,7 @@ from isinglass.auditing.decodable import decoding_steps
 from isinglass.auditing.kept_linkage import KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.split import LOCATED, SEEN_WHOLE
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from isinglass.cli import show
+from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
     from isinglass.publish import Draft
+
+#: What stands below the options in the command's help; a line of \b keeps the lines apart.
+METHODS_HELP = "\b\nMethods:\n" + "\n".join(
+    f"  {name:<16} {entry.help}" for name, entry in METHODS.items()
+)
 
 
 def release(
@@ -22,8 +28,7 @@ def release(
     method: str | None = typer.Option(
         None,
         "--method",
-        help="linear, tanh, sigmoid, square, sign, double_logistic, multiparty, gaussian, uniform, "
-        "adaptive, multiplicative, rotation, geometric, projection or condensation; default: tanh.",
+        help="One of the methods listed below; default: tanh.",
     ),
     settings: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."

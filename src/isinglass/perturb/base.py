@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,13 +19,12 @@ from isinglass import chance
 from isinglass.errors import KeyFileError, PrivacyWarning, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond
+from isinglass.perturb.registry import Variant, register
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.survey import Survey, survey
 
 Array = NDArray[Any]
 
-#: Every method that was imported, by the name its key files carry.
-METHODS: dict[str, type[Perturbation]] = {}
 _claim_lock = threading.Lock()
 
 
@@ -35,7 +35,10 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (rows to release). The key sits in `_key`, a dataclass of arrays that does not print.
     """
 
+    #: What releases and key files call it.
     method: ClassVar[str]
+    #: The names it goes by in `isinglass.method_names`, and what each of them settles.
+    variants: ClassVar[Mapping[str, Variant]] = {}
     key_type: ClassVar[type]
     #: The key is a pad: the same key on other records would subtract out.
     draws_noise: bool = False
@@ -43,6 +46,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     keeps_columns: ClassVar[bool] = False
     #: Row i of the release belongs to row i of the table.
     keeps_rows: ClassVar[bool] = True
+    #: A search for a setting leaves the method out where a table has fewer columns.
+    least_columns: ClassVar[int] = 1
     #: The survey must bring each column's deviation.
     needs_deviation: ClassVar[bool] = False
     #: `fit` must see all records at once, not only a survey of them.
@@ -59,7 +64,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "method" in vars(cls):
-            METHODS[cls.method] = cls
+            register(cls)
 
     # What a method supplies.
 

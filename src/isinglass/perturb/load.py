@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from isinglass.errors import KeyFileError
-from isinglass.perturb.base import METHODS, Perturbation
+from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key
 from isinglass.perturb.limits import refuse_misstated
-
-# One method a file; each registers itself when it is imported.
-_FILES = (
-    "adaptive",
-    "condensation",
-    "distortion",
-    "geometric",
-    "multiparty",
-    "noise",
-    "projection",
-    "rotation",
-)
-
-
-def methods() -> dict[str, type[Perturbation]]:
-    """Every perturbation by the name its key files carry."""
-    for name in _FILES:
-        importlib.import_module(f"isinglass.perturb.{name}")
-    return METHODS
+from isinglass.perturb.registry import class_of
 
 
 def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation:
@@ -42,7 +23,7 @@ def restore(
     stored: KeyFile, where: str, expected: type[Perturbation] | None = None
 ) -> Perturbation:
     """Build the perturbation a key file describes; refuse one of another method than `expected`."""
-    found = methods().get(stored.method)
+    found = class_of(stored.method)
     if found is None:
         raise KeyFileError(f"key file {where} is of a method not known here: {stored.method}")
     if expected is not None and found is not expected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from isinglass import chance
 from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey
 
 Array = NDArray[Any]
@@ -28,6 +29,10 @@ def row_chunks(n_rows: int, width: int) -> Iterator[slice]:
     step = max(1, _CHUNK // max(width, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+#: Deviations of additive noise to begin a search with, in those of each column.
+_SCALES = Strength("scale", (0.1, 0.25, 0.5, 1, 2, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,10 @@ class AdditiveNoise(Perturbation):
 
     method = "additive_noise"
     key_type = AdditiveNoiseKey
+    variants: ClassVar = {
+        "gaussian": Variant({"distribution": "gaussian"}, _SCALES),
+        "uniform": Variant({"distribution": "uniform"}, _SCALES),
+    }
     draws_noise = True
     keeps_columns = True
     needs_deviation = True
@@ -207,6 +216,7 @@ class MultiplicativeNoise(Perturbation):
 
     method = "multiplicative_noise"
     key_type = MultiplicativeNoiseKey
+    variants: ClassVar = {"multiplicative": Variant({}, Strength("scale", (0.1, 0.3, 1)))}
     draws_noise = True
     keeps_columns = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
 from isinglass.perturb.estimate import behind
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
@@ -59,6 +60,12 @@ class RandomProjection(ScaledPerturbation):
 
     method = "projection"
     key_type = ProjectionKey
+    variants: ClassVar = {
+        "projection": Variant(
+            {}, Strength("n_components", (0.25, 0.5, 0.75), whole=True, of_columns=True)
+        )
+    }
+    least_columns = 2
 
     def __init__(
         self,

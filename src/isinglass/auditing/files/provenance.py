@@ -16,8 +16,8 @@ from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
-from isinglass.perturb.load import methods
 from isinglass.perturb.public_matrix import PublicMatrix
+from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
@@ -49,7 +49,7 @@ def facts_of(release: str | Path) -> Facts | None:
         facts = read_facts(release)
     except NotOurReleaseError:  # somebody else made it
         return None
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     try:
         if kind is not None:
             refuse_misstated(kind, facts.parameters)
@@ -120,7 +120,7 @@ def table_columns(
 
 
 def _keeps_columns(facts: Facts) -> bool:
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     return kind is not None and kind.keeps_columns
 
 
@@ -151,7 +151,7 @@ def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
 
 def _named(facts: Facts) -> list[str] | None:
     """The table's columns by name, where a release tells them."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     if kind is not None and kind.keeps_columns:
         return list(facts.columns)
     return None if facts.bounds is None else list(facts.bounds)
@@ -235,7 +235,7 @@ def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
 
 def keeps_rows(facts: Facts) -> bool:
     """Whether a row of the release belongs to one of the table."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     return kind is None or kind.keeps_rows
 
 
@@ -257,7 +257,7 @@ def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParame
 
 def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
     """The perturbation without its key, from public facts; None where they do not suffice."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     if kind is None:
         return None
     try:
