@@ -17,6 +17,7 @@ import typer
 
 import isinglass
 from isinglass import cli, datasets, theory
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.tuning import tune
 from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.method_names import METHODS
@@ -107,6 +108,12 @@ def test_every_parameter_of_a_perturbation_is_on_its_page(kind):
     common = {"bounds", "clip", "random_state"}
     parameters = set(kind().get_params()) - common
     assert [p for p in sorted(parameters) if f"`{p}`" not in section[1]] == []
+
+
+def test_every_attack_is_in_the_table_of_attacks():
+    text = text_of([ROOT / "docs/attacks.md"])
+    table = text[text.index("## All of them") : text.index("The rest of this page")]
+    assert [kind.__name__ for kind in ATTACKS.values() if kind.__name__ not in table] == []
 
 
 def test_metadata_and_json_fields_are_documented():

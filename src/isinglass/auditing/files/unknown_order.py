@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from isinglass.attack.registry import ATTACKS, NEED_ROWS
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.findings import SOME, Findings, SkippedAttack
 from isinglass.auditing.policy import Policy
-from isinglass.auditing.selection import ATTACKS, NEED_ROWS
 
 _WHY = "it needs to know which released row is whose record, and nobody can tell"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+from isinglass.attack.registry import story_of
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.findings import AttackerResult, Findings
 from isinglass.auditing.report import text as words
@@ -178,7 +179,7 @@ def _not_measured(findings: Findings) -> str:
 
 def _plain(attack: str) -> str:
     """An attack by what it does, for readers who do not know its name."""
-    return words.STORIES.get(attack, attack.replace("_", " "))
+    return story_of(attack, attack.replace("_", " "))
 
 
 def _again(findings: Findings) -> str:

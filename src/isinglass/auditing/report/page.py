@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from isinglass.attack.registry import story_of
 from isinglass.auditing.findings import (
     NOT_MEASURED,
     PARTLY,
@@ -139,7 +140,7 @@ def _assumed(findings: Findings) -> str:
     for attack in [a for a in words.order(findings.attacks) if not a.with_key]:
         attacks.setdefault(attack.name, []).append(attack.knowledge)
     rows = [
-        (words.name_of(name), words.STORIES.get(name, "–"), "; or ".join(dict.fromkeys(known)))
+        (words.name_of(name), story_of(name, "–"), "; or ".join(dict.fromkeys(known)))
         for name, known in attacks.items()
     ]
     table = stacked(("attack", "what it does", "what the attacker was given"), rows)
