@@ -17,9 +17,11 @@ import pytest
 
 import isinglass
 from isinglass import datasets, theory
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.tuning import tune
 from isinglass.auditing.tuning.evaluation import Measurement
-from isinglass.cli.methods import METHODS
+from isinglass.method_names import METHODS
+from isinglass.perturb.registry import class_named
 from tests.cli.commands import inside
 from tests.page_lines import blocks_of, commands, lines_of, subcommands, unknown_in
 
@@ -142,16 +144,22 @@ def test_every_name_of_a_public_module_is_on_its_page(module):
     assert [n for n in module.__all__ if not mentions(text, n)] == []
 
 
-@pytest.mark.parametrize("method", sorted({m[0] for m in METHODS.values()}))
-def test_every_parameter_of_a_perturbation_is_on_its_page(method):
+@pytest.mark.parametrize("kind", {class_named(m): m for m in METHODS}, ids=lambda k: k.__name__)
+def test_every_parameter_of_a_perturbation_is_on_its_page(kind):
     whole = text_of([ROOT / "docs/reference/perturbations.md"])
-    section = re.search(rf"^## {method}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
-    assert section, f"perturbations.md has no section {method}"
+    section = re.search(rf"^## {kind.__name__}$(.*?)(^## |\Z)", whole, re.MULTILINE | re.DOTALL)
+    assert section, f"perturbations.md has no section {kind.__name__}"
     for heading in ("Formula", "Guarantee", "Utility", "Weakness", "Parameters"):
         assert f"**{heading}.**" in section[1]
     common = {"bounds", "clip", "random_state"}
-    parameters = set(getattr(isinglass, method)().get_params()) - common
+    parameters = set(kind().get_params()) - common
     assert [p for p in sorted(parameters) if f"`{p}`" not in section[1]] == []
+
+
+def test_every_attack_is_in_the_table_of_attacks():
+    text = text_of([ROOT / "docs/attacks.md"])
+    table = text[text.index("## All of them") : text.index("The rest of this page")]
+    assert [kind.__name__ for kind in ATTACKS.values() if kind.__name__ not in table] == []
 
 
 def test_metadata_and_json_fields_are_documented():

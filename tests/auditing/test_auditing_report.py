@@ -35,7 +35,6 @@ from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.report import Report, without_records
 from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, named, tune_lines
-from isinglass.auditing.selection import ATTACKS
 from isinglass.auditing.tuning import page as frontier_page
 from isinglass.auditing.tuning.figure import free_spot
 from isinglass.auditing.tuning.frontier import Frontier
@@ -813,7 +812,3 @@ def test_the_headline_names_the_assumption_that_decided():
     verdict = text[: text.index("For the data-protection officer")]
     assert "it takes somebody who has the original records from elsewhere" in verdict
     assert "recognizes a few of these it is: partly recovered" in verdict
-
-
-def test_every_attack_has_a_sentence_about_what_it_does():
-    assert set(words.STORIES) == set(ATTACKS)

@@ -7,11 +7,11 @@ import pytest
 
 import isinglass as ig
 from isinglass.attack.base import Attack
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.context import public_parameters
 from isinglass.auditing.findings import NOT_MEASURED, PARTLY, RECOVERED, RESISTED
 from isinglass.auditing.report.sentences import sentence, sentences
-from isinglass.auditing.selection import ATTACKS
 from isinglass.errors import AuditError
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")

@@ -16,9 +16,10 @@ from isinglass.auditing.tuning import tune as searching
 from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
 from isinglass.auditing.tuning.points import Point
-from isinglass.auditing.tuning.search_space import FAMILIES, Candidate, between, candidates
-from isinglass.cli.methods import METHODS, perturbation_for
+from isinglass.auditing.tuning.search_space import Candidate, between, candidates, searchable
+from isinglass.cli.methods import perturbation_for
 from isinglass.errors import AuditError
+from isinglass.method_names import METHODS
 from isinglass.printable import html_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
@@ -64,8 +65,10 @@ def made_up(monkeypatch):
     return calls
 
 
-def test_every_family_is_a_method_of_the_command_line():
-    assert set(FAMILIES) == set(METHODS) - {"condensation"}
+def test_every_method_whose_rows_are_records_is_searched():
+    assert {c.method for c in candidates("all", 8)} == set(METHODS) - {"condensation"}
+    one_column = {c.method for c in candidates("all", 1)}
+    assert set(searchable()) - one_column == {"multiparty", "rotation", "projection"}
 
 
 @pytest.mark.parametrize("candidate", candidates("all", 8), ids=str)

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.commands import inside, typed
 
 import isinglass
+from isinglass.method_names import METHODS
 
 PYTHON = sys.executable
 
@@ -30,6 +31,12 @@ def test_help_and_version_load_nothing_heavy():
     for command in ("release", "demo", "doctor"):
         assert command in result.stdout
     assert inside("--version").stdout == f"isinglass {isinglass.__version__}\n"
+
+
+def test_the_help_of_release_says_what_every_method_does():
+    shown = inside("release", "--help").stdout
+    for name, entry in METHODS.items():
+        assert f"{name} {entry.help}" in " ".join(shown.split())
 
 
 def test_importing_the_package_loads_nothing_but_itself():

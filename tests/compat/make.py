@@ -23,7 +23,8 @@ from tests.compat import recipe
 from tests.compat.policies import POLICIES
 
 import isinglass as ig
-from isinglass.cli.methods import METHODS
+from isinglass.method_names import METHODS
+from isinglass.perturb.registry import class_named
 
 #: What a method must be told.
 SETTINGS = {"multiparty": ["--set", "alpha=0.1"]}
@@ -124,7 +125,7 @@ def locked(folder: Path) -> dict[str, Any]:
     (folder / "locked").mkdir()
     _write(folder / "passphrase", [recipe.PASSPHRASE])
     found = {}
-    for method in {kind: method for method, (kind, _) in METHODS.items()}.values():
+    for method in {class_named(method): method for method in METHODS}.values():
         out = Path("locked", f"{method}.parquet")
         how = ["--method", method, *SETTINGS.get(method, []), "--passphrase-file", "passphrase"]
         if method == "multiparty":  # with a matrix that is there: of another release

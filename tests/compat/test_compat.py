@@ -14,7 +14,7 @@ from tests.compat.comparing import assert_read, assert_same_release, header, nam
 from tests.curate import ledgers
 
 import isinglass as ig
-from isinglass.auditing.selection import ATTACKS
+from isinglass.attack.registry import ATTACKS
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.release import read_facts
 

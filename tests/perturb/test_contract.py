@@ -7,6 +7,8 @@ import json
 import logging
 import os
 import pickle
+import subprocess
+import sys
 import traceback
 import warnings
 
@@ -22,9 +24,10 @@ from threadpoolctl import threadpool_limits
 
 import isinglass as ig
 from isinglass.errors import KeyFileError, ReleaseError
+from isinglass.method_names import METHODS
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key, write_key
-from isinglass.perturb.load import methods
+from isinglass.perturb.registry import class_named, class_of, variant_named
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import survey
 
@@ -40,7 +43,42 @@ def fitted(name: str, **settings) -> Perturbation:
 
 
 def test_every_method_is_in_the_contract():
-    assert {type(p) for p, _ in PERTURBATIONS.values()} == set(methods().values())
+    assert {type(p) for p, _ in PERTURBATIONS.values()} == {class_named(name) for name in METHODS}
+
+
+def test_the_list_of_names_agrees_with_the_classes():
+    for name, entry in METHODS.items():
+        kind = class_named(name)
+        assert kind is class_of(entry.method)
+        assert kind.method == entry.method
+        assert name in kind.variants
+        assert entry.keeps_units == (kind.keeps_columns and kind.keeps_rows)
+        assert entry.help
+    named = {name for method in METHODS for name in class_named(method).variants}
+    assert named == set(METHODS)
+    assert class_of("nothing of ours") is None
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_variant_names_parameters_that_exist(name):
+    kind, settled = class_named(name), variant_named(name)
+    varied = [] if settled.strength is None else [settled.strength.parameter]
+    known = set(kind().get_params())
+    assert {*settled.fixed, *varied} <= known
+    if settled.strength is not None:
+        assert list(settled.strength.values) == sorted(settled.strength.values)
+
+
+def test_one_method_is_loaded_without_the_others():
+    code = (
+        "import sys\nfrom isinglass.perturb.registry import class_named\n"
+        "class_named('gaussian')\n"
+        "print(*sorted(m for m in sys.modules if m.startswith('isinglass.perturb.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    files = {entry.file for entry in METHODS.values()}
+    loaded = {module.rpartition(".")[2] for module in done.stdout.split()}
+    assert loaded & files == {"noise"}
 
 
 @every

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, Scenario, rows_of
 from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -36,7 +36,14 @@ class CodesAttack(Attack):
     """
 
     name = "codes"
+    story = "opens codes by how often they occur and in which company"
     needs = (ColumnStatistics,)
+    # How often a code occurs in a part of the file tells less than in all of it.
+    scenarios = (
+        Scenario((ColumnStatistics, PopulationSample), whole=True),
+        Scenario((ColumnStatistics, PopulationSample, KnownPairs), "few", whole=True),
+        Scenario((ColumnStatistics, PublicTable), whole=True),
+    )
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import (
     Colluders,
@@ -53,10 +53,19 @@ class CollusionAttack(Attack):
     """
 
     name: ClassVar[str] = "collusion"
+    story = "is the server together with some participants"
     needs: ClassVar[tuple[type[Fact], ...]] = (Colluders,)
+    needs_rows = True
 
     def __init__(self, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        why = super().why_not(release)
+        if why or release.has_public_matrix or release.has_shared_key:
+            return why
+        return "participants share neither a public matrix nor a key that the audit was given"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

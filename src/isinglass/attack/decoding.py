@@ -116,7 +116,9 @@ class DecodingAttack(Attack):
     """
 
     name: ClassVar[str] = "decoding"
+    story = "tries all combinations of values under a map that known pairs teach"
     needs: ClassVar[tuple[type[Fact], ...]] = (KnownPairs,)
+    needs_rows = True
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table as the combinations of values that explain its rows."""

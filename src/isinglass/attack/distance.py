@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import NO_ROWS, Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import scaling_bounds, spans
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -61,10 +61,15 @@ class DistanceAttack(Attack):
     """
 
     name = "distance"
+    story = "finds known records by the distances between them, then fits the way back"
     needs = (KnownRecords,)
 
     def __init__(self, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        return NO_ROWS if release.has_no_rows else None
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table by known pairs, once the known records are located."""

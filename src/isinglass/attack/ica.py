@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, all_seen
+from isinglass.attack.base import Attack, Scenario, all_seen
 from isinglass.attack.columns.marginals import clipped
-from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge
+from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PopulationSample
 from isinglass.attack.lattice.component_naming import name_components
 from isinglass.attack.lattice.naming import name_coordinates
 from isinglass.measure.separation import sample_rows, unmix
@@ -56,7 +56,13 @@ class ICAAttack(Attack):
     """
 
     name = "ica"
+    story = "unmixes the release into independent columns"
     needs = (ColumnStatistics,)
+    scenarios = (
+        Scenario(others=True),
+        Scenario((ColumnStatistics, PopulationSample), others=True),
+    )
+    wants_mixtures = True
     unordered = True
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.kept.effects import Effects
 from isinglass.attack.kept.parts import with_parts
@@ -56,6 +56,7 @@ class KeptColumnsAttack(Attack):
     """
 
     name = "kept_columns"
+    story = "predicts values from columns that left unchanged, or from other releases"
     needs = (KeptColumns,)
 
     def __init__(
@@ -65,6 +66,10 @@ class KeptColumnsAttack(Attack):
             raise ValueError(f"regress must be None or one of {', '.join(WAYS)}, got {regress!r}")
         self.regress = regress
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        return None if release.has_kept_columns else "no column left as it was"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, Scenario, rows_of
 from isinglass.attack.columns.marginals import (
     clipped,
     deviations,
@@ -21,6 +21,7 @@ from isinglass.attack.columns.marginals import (
 )
 from isinglass.attack.kept.beside import Beside
 from isinglass.attack.knowledge import (
+    ColumnStatistics,
     Fact,
     KeptColumns,
     Knowledge,
@@ -95,7 +96,15 @@ class KnownInputAttack(Attack):
     """
 
     name = "known_input"
+    story = "fits the way back on records recognized in the release"
     needs = (KnownPairs,)
+    needs_rows = True
+    scenarios = (
+        Scenario(
+            (KnownPairs, ColumnStatistics, PopulationSample), "each", others=True, few_rows=True
+        ),
+    )
+    views = "learned"
 
     def __init__(self, model: str = "auto", *, random_state: chance.RandomState = None) -> None:
         if model not in MODELS:

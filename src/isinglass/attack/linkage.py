@@ -63,7 +63,10 @@ class LinkageAttack(Attack):
     """
 
     name = "linkage"
+    story = "takes the record of a public table that fits best"
     needs = (PublicTable,)
+    needs_rows = True
+    views = "learned"
 
     def __init__(self, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state

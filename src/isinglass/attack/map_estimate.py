@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -85,6 +85,7 @@ class MAPAttack(Attack):
     """
 
     name: ClassVar[str] = "map"
+    story = "computes the likeliest record from what is public about the method"
     needs: ClassVar[tuple[type[Fact], ...]] = (PublicParameters,)
 
     def __init__(
@@ -105,6 +106,12 @@ class MAPAttack(Attack):
         self.matrix = matrix
         self.n_iter = n_iter
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.has_public_matrix:
+            return None
+        return "it needs a public matrix, which only the multiparty method has"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, Scenario, rows_of
 from isinglass.attack.columns.marginals import LEVELS, clipped, deviations, divisors, statistics_for
 from isinglass.attack.columns.matching import (
     Matching,
@@ -72,7 +72,14 @@ class MatchedColumnsAttack(Attack):
     """
 
     name = "matched_columns"
+    story = "matches columns and rows of a file that nobody explained"
     needs = (ColumnStatistics,)
+    scenarios = tuple(
+        Scenario((ColumnStatistics, *records), others=others, needs_others=others, how=how)
+        for others, how in ((False, ""), (True, "all columns side by side"))
+        for records in ((), (PopulationSample,), (PublicTable,))
+    )
+    views = "matched"
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state

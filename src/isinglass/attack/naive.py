@@ -45,7 +45,9 @@ class NaiveAttack(Attack):
     """
 
     name = "naive"
+    story = "reads the release as if it were the table"
     needs = (ColumnStatistics,)
+    views = "read"
 
     def __init__(self, *, as_it_stands: bool = False, one_quantity: int | None = None) -> None:
         if one_quantity not in (None, 1, -1):

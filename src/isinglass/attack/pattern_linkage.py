@@ -60,7 +60,9 @@ class PatternLinkageAttack(Attack):
     """
 
     name = "pattern_linkage"
+    story = "names the record behind a row by what the release left of it"
     needs = (PublicTable,)
+    needs_rows = True
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state

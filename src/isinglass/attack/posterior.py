@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped, divisors
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -88,9 +88,16 @@ class PosteriorAttack(Attack):
     """
 
     name: ClassVar[str] = "posterior"
+    story = "averages over all records that noise of this law may have turned into the row"
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.same_width:
+            return None
+        return "it filters noise that was added to the columns, and here their number differs"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped, divisors, statistics_for
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge
 from isinglass.attack.linking.invariants import direction
@@ -28,13 +28,19 @@ class RowFactorAttack(Attack):
     """
 
     name = "row_factor"
+    story = "takes off one number that changed all values of a row"
     needs = (ColumnStatistics,)
-    #: One number is fitted to each row, so the audit asks what that gives by chance.
     fits_rows = True
 
     def __init__(self, *, added: bool = False) -> None:
         #: The number may have been added, z = x + c, if the columns' spread speaks for it.
         self.added = added
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.same_width:
+            return None
+        return "a number for each row leaves the table's columns, and here their number differs"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         Z, known = rows_of(released), Knowledge.of(knowledge)

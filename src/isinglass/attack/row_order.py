@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import (
     ColumnStatistics,
@@ -73,6 +73,7 @@ class RowOrderAttack(Attack):
     """
 
     name = "row_order"
+    story = "smooths along rows, interpolates between known ones, or sorts the table alike"
     needs = (RowOrder,)
 
     def __init__(
@@ -85,6 +86,12 @@ class RowOrderAttack(Attack):
         self.by_law = by_law
         self.block = block
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.has_no_rows or not release.order_shows:
+            return "the rows do not stand in the table's order, or nobody can see it"
+        return None
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, Scenario, rows_of
 from isinglass.attack.knowledge import Fact, Knowledge, PublicTable
 from isinglass.attack.linking.families import FeatureFamily, Seen, SettledFeatures
 from isinglass.attack.linking.kept_by_maps import kept_by_maps
@@ -39,12 +39,20 @@ class RowlessLinkageAttack(Attack):
     """
 
     name = "rowless_linkage"
+    story = "names records without knowing any row, by what every mixture keeps"
     needs = (PublicTable,)
+    scenarios = (Scenario((PublicTable,), whole=True),)
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state
         #: Share of rows with one clear record in the last guess, and what chance gives.
         self.shown = 0.0, 0.0
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.rows_correspond:
+            return "rows correspond to records, and linkage by patterns needs no less"
+        return None
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The clear record of each released row, or the mean where features show none."""

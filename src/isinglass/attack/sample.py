@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, Scenario, rows_of
 from isinglass.attack.columns.marginals import (
     clipped,
     deviations,
@@ -19,7 +19,7 @@ from isinglass.attack.columns.marginals import (
     spans,
     statistics_for,
 )
-from isinglass.attack.knowledge import Fact, Knowledge, PopulationSample
+from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PopulationSample
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows
 
@@ -50,7 +50,9 @@ class SampleAttack(Attack):
     """
 
     name = "sample"
+    story = "turns the release until it looks like a sample of similar records"
     needs = (PopulationSample,)
+    scenarios = (Scenario((PopulationSample, ColumnStatistics)),)
 
     def __init__(self, *, random_state: chance.RandomState = None) -> None:
         self.random_state = random_state

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PublicParameters
 from isinglass.attack.noise.kinds import means_of_kinds
@@ -77,12 +77,20 @@ class SpectralAttack(Attack):
     """
 
     name: ClassVar[str] = "spectral"
+    story = "filters the noise out by what columns have in common"
+    views = "read"
 
     def __init__(self, method: str = "auto", *, random_state: chance.RandomState = None) -> None:
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         self.method = method
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        if release.same_width:
+            return None
+        return "it filters noise that was added to the columns, and here their number differs"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         known = Knowledge.of(knowledge)

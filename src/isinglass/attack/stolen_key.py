@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -62,13 +62,20 @@ class StolenKeyAttack(Attack):
     """
 
     name = "stolen_key"
+    story = "inverts the release with the owner's key"
     needs = (StolenKey,)
+    needs_rows = True
 
     def __init__(self, n_simulated: int = 2000, random_state: chance.RandomState = None) -> None:
         if n_simulated < 2:
             raise ValueError(f"n_simulated must be >= 2, got {n_simulated}")
         self.n_simulated = n_simulated
         self.random_state = random_state
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        why = super().why_not(release)
+        return why if why or release.has_key else "the key was not given to the audit"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table by the way back that does best on records the attacker released himself."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.activations import ACTIVATIONS, Activation
-from isinglass.attack.base import Attack, rows_of
+from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, scaling_bounds, spans
 from isinglass.attack.knowledge import (
     Fact,
@@ -93,7 +93,10 @@ class UnitPursuitAttack(Attack):
     """
 
     name: ClassVar[str] = "unit_pursuit"
+    story = "finds a distortion's hidden units from known pairs, and solves them"
     needs: ClassVar[tuple[type[Fact], ...]] = (KnownPairs,)
+    needs_rows = True
+    wants_mixtures = True
 
     def __init__(self, n_starts: int = 150, *, random_state: chance.RandomState = None) -> None:
         if n_starts < 1:
@@ -105,6 +108,13 @@ class UnitPursuitAttack(Attack):
     def least_pairs(n_columns: int, n_released: int) -> int:
         """How many known pairs it takes to tell a unit from chance, some of them left out."""
         return round((n_columns + n_released + 5) / (1 - _LEFT_OUT))
+
+    @classmethod
+    def why_not(cls, release: ReleaseFacts) -> str | None:
+        least = cls.least_pairs(release.n_columns, release.n_released)
+        if 0 < release.most_pairs < least:
+            return "it needs more known pairs than table and release have columns, plus a quarter"
+        return super().why_not(release)
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
         """The table by the units found, column by column where they are the better guess."""

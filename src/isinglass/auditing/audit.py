@@ -18,6 +18,7 @@ from isinglass.attack.base import Attack
 from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.registry import NEED_ROWS
 from isinglass.attack.table_order import TableOrderAttack
 from isinglass.auditing.aggregate import (
     assumptions_of,
@@ -57,7 +58,7 @@ from isinglass.auditing.resample import Redrawn, redraw
 from isinglass.auditing.runner import Outcome, attack_all
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.scoring import wilson
-from isinglass.auditing.selection import NEED_ROWS, plan, plan_given
+from isinglass.auditing.selection import plan, plan_given
 from isinglass.auditing.singling_out import halves_linked, singled_out
 from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, cast_rows, far_rows
 from isinglass.auditing.view_choice import promising

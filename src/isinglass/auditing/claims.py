@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.notes import AuditNote, Kind
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 

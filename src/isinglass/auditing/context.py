@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.scoring import Yardstick
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError, PrivacyWarning
+from isinglass.method_names import UNIT_KEEPING
 from isinglass.perturb.adaptive import AdaptiveNoise
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.multiparty import MultipartyPerturbation

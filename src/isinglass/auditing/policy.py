@@ -172,7 +172,7 @@ class Policy:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
         refuse_strange(made.allowed or (), PROMISES, f"{name}: promise.allowed")
         if made.maximum or made.required:
-            from isinglass.auditing.selection import ATTACKS  # slow to load
+            from isinglass.attack.registry import ATTACKS  # slow to load
 
             refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
             refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")

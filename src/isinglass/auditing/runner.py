@@ -134,7 +134,7 @@ def _scored(
     scores = []
     if scene.rows_correspond is not False:
         scores.append(score_rows(guess, truth, yard, blind, **parts))
-        if getattr(step.attack, "unordered", False):
+        if step.attack.unordered:
             scores.append(_scored_by_best_name(guess, truth, yard, blind, parts))
     if isinstance(step.attack, RowlessLinkageAttack):
         if not scene.rows_correspond:
@@ -199,7 +199,7 @@ def _scored_by_nearest(
     table = np.asarray(scene.table, dtype=np.float64)[:, yard.varies]
     beside = None if held_out is None else held_out[:, yard.varies]
     by_chance = None
-    if getattr(step.attack, "fits_rows", False):
+    if step.attack.fits_rows:
         mixed = shuffled_columns(scene.seen(), rng)
         by_chance = _guess(step, mixed, (len(mixed), scene.table.shape[1]))[:, yard.varies]
     return score_unaligned(

@@ -1,35 +1,34 @@
-"""One generator of steps for each attack: with which knowledge it is sent, and how often."""
+"""The attackers of an audit: with which knowledge each attack is sent, and how often."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.base import Attack
-from isinglass.attack.codes import CodesAttack
+from isinglass.attack.base import Attack, Scenario
 from isinglass.attack.collusion import CollusionAttack
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.distance import DistanceAttack
-from isinglass.attack.ica import ICAAttack
 from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import (
     Colluders,
+    ColumnStatistics,
+    Fact,
     KeptColumns,
     Knowledge,
     KnownPairs,
     KnownRecords,
+    PopulationSample,
     PublicParameters,
     PublicTable,
     RowOrder,
     StolenKey,
 )
-from isinglass.attack.known_input import KnownInputAttack
 from isinglass.attack.map_estimate import MAPAttack
-from isinglass.attack.matched_columns import MatchedColumnsAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.noise.size import noise_variance
 from isinglass.attack.order.periods import by_phase, period_of
@@ -39,8 +38,6 @@ from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack, alone_is_worth_it
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.attack.row_order import RowOrderAttack
-from isinglass.attack.rowless_linkage import RowlessLinkageAttack
-from isinglass.attack.sample import SampleAttack
 from isinglass.attack.spectral import LEAST_PROFILE, SpectralAttack
 from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.attack.table_order import MOST_WALKED, TableOrderAttack
@@ -51,6 +48,7 @@ from isinglass.auditing.decodable import decoding_steps
 from isinglass.auditing.kept_linkage import AveragingLinkage, KeepingLinkage
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.split import LOCATED, SEEN_WHOLE
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 
@@ -62,8 +60,58 @@ _MOST_AVERAGED = 200_000_000
 _MORE_RECORDS = 0.25
 
 
-def has_matrix(scene: Scene) -> bool:
-    return scene.parameters is not None and scene.parameters.matrix is not None
+def steps_of(kind: type[Attack], scene: Scene, seed: int) -> Iterator[Step]:
+    """Every attacker to send with one attack: those it describes, or those made for the scene."""
+    if kind.name in _SPECIAL:
+        yield from _SPECIAL[kind.name](scene, seed)
+        return
+    for scenario in kind.scenarios:
+        if scene.others or not scenario.needs_others:
+            yield from _described(kind, scenario, scene, seed)
+
+
+def _described(kind: type[Attack], scenario: Scenario, scene: Scene, seed: int) -> Iterator[Step]:
+    settings = dict(scenario.settings)
+    if "random_state" in inspect.signature(kind).parameters:
+        settings["random_state"] = seed
+    common = scene.common(
+        others=scenario.others, few=scenario.few_rows, whole=scenario.whole,
+        order=RowOrder in scenario.given,
+    )  # fmt: skip
+    with_pairs = KnownPairs in scenario.given
+    for n in _numbers_of_pairs(scenario, scene) if with_pairs else [0]:
+        known = common
+        for fact in scenario.given:
+            known |= _dealt(fact, scenario, scene, n)
+        yield Step(
+            kind(**settings), known, scene.table.shape[1], n, n or None, uses_rows=with_pairs,
+            few=scenario.few_rows, whole=scenario.whole, how=scenario.how,
+        )  # fmt: skip
+
+
+def _numbers_of_pairs(scenario: Scenario, scene: Scene) -> list[int]:
+    """How many pairs each attacker of a scenario knows; none where there is nothing to pair."""
+    if scene.rows_correspond is False:
+        return []
+    most = scene.cast.most_pairs
+    few = min(few_pairs(scene.table.shape[1]), most)
+    tried = {"few": {few}, "most": {most}, "each": {*scene.cast.levels, few}}
+    return sorted(tried[scenario.pairs] - {0})
+
+
+def _dealt(fact: type[Fact], scenario: Scenario, scene: Scene, n_pairs: int) -> Fact | Knowledge:
+    """One of the facts a scenario gives, as the scene has it."""
+    if fact is ColumnStatistics:
+        return scene.statistics
+    if fact is PopulationSample:
+        return scene.sample()
+    if fact is PublicTable:
+        return scene.public_table()
+    if fact is KnownPairs:
+        return scene.cast.pairs(scene.table, n_pairs, whole=scenario.whole)
+    if fact is RowOrder:
+        return Knowledge()  # common knowledge has it, where rows are in order
+    raise TypeError(f"a scenario cannot give {fact.__name__}; it takes a generator of its own")
 
 
 def _naive(scene: Scene, seed: int) -> Iterator[Step]:
@@ -88,15 +136,7 @@ def _narrowed(scene: Scene) -> bool:
     return bool((centered & (deviation < 0.95 * statistics.deviation)).mean() >= 0.5)
 
 
-def _known_input(scene: Scene, seed: int) -> Iterator[Step]:
-    d, most = scene.table.shape[1], scene.cast.most_pairs
-    for n in sorted({*scene.cast.levels, min(few_pairs(d), most)} - {0}):
-        known = scene.common(few=True) | scene.cast.pairs(scene.table, n) | scene.statistics
-        known |= scene.sample()
-        yield Step(KnownInputAttack(random_state=seed), known, d, n, n, uses_rows=True, few=True)
-
-
-def pursued(scene: Scene) -> list[int]:
+def _pursued(scene: Scene) -> list[int]:
     """Numbers of known pairs that unit pursuit can begin with: a few, and the most."""
     d, most = scene.table.shape[1], scene.cast.most_pairs
     least = UnitPursuitAttack.least_pairs(d, scene.released.shape[1])
@@ -106,7 +146,7 @@ def pursued(scene: Scene) -> list[int]:
 def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
     d, attack = scene.table.shape[1], UnitPursuitAttack(random_state=seed)
     known = scene.common(few=True) | scene.statistics | scene.sample()
-    for n in pursued(scene):
+    for n in _pursued(scene):
         yield Step(
             attack, known | scene.cast.pairs(scene.table, n), d, n, n, uses_rows=True, few=True
         )
@@ -119,17 +159,6 @@ def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
                     attack, known | pairs, d, 0, n, uses_rows=True, few=True,
                     how=f"draw {draw + 1} of the known pairs",
                 )  # fmt: skip
-
-
-def _sample_steps(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False) | scene.sample() | scene.statistics
-    yield Step(SampleAttack(random_state=seed), known, scene.table.shape[1])
-
-
-def _ica(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common() | scene.statistics
-    yield Step(ICAAttack(random_state=seed), known, scene.table.shape[1])
-    yield Step(ICAAttack(random_state=seed), known | scene.sample(), scene.table.shape[1])
 
 
 def _map(scene: Scene, seed: int) -> Iterator[Step]:
@@ -299,30 +328,6 @@ def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(DistanceAttack(random_state=seed), known, d, n)
 
 
-def _matched_columns(scene: Scene, seed: int) -> Iterator[Step]:
-    d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
-    attack = MatchedColumnsAttack(random_state=seed)
-    yield Step(attack, known, d)
-    yield Step(attack, known | scene.sample(), d)
-    yield Step(attack, known | scene.public_table(), d)
-    if scene.others:
-        known, how = scene.common() | scene.statistics, "all columns side by side"
-        for more in (Knowledge(), scene.sample(), scene.public_table()):
-            yield Step(attack, known | more, d, how=how)
-
-
-def _codes(scene: Scene, seed: int) -> Iterator[Step]:
-    """Of the whole file: how often a code occurs in a part of it tells less."""
-    d, known = scene.table.shape[1], scene.common(others=False, whole=True) | scene.statistics
-    attack = CodesAttack(random_state=seed)
-    yield Step(attack, known | scene.sample(), d, whole=True)
-    n = min(few_pairs(d), scene.cast.most_pairs)
-    if n and scene.rows_correspond is not False:
-        with_pairs = known | scene.sample() | scene.cast.pairs(scene.table, n, whole=True)
-        yield Step(attack, with_pairs, d, n, n, uses_rows=True, whole=True)
-    yield Step(attack, known | scene.public_table(), d, whole=True)
-
-
 def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
     d, known = scene.table.shape[1], scene.common(others=False) | scene.statistics
     for more in (Knowledge(), scene.sample(), scene.public_table()):
@@ -352,16 +357,11 @@ def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
     )  # fmt: skip
 
 
-def _rowless_linkage(scene: Scene, seed: int) -> Iterator[Step]:
-    known = scene.common(others=False, whole=True) | scene.public_table()
-    yield Step(RowlessLinkageAttack(random_state=seed), known, scene.table.shape[1], whole=True)
-
-
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
     tables = (np.asarray(scene.table[scene.cast.sample]),)
     attack = CollusionAttack(random_state=seed)
-    if has_matrix(scene):
+    if scene.has_matrix:
         n = min(scene.cast.levels, default=0)
         shared = scene.cast.pairs(scene.table, n) if n else None
         known = scene.study() | Colluders(tables, shared=shared)
@@ -377,13 +377,11 @@ def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(StolenKeyAttack(random_state=seed), known, scene.table.shape[1], with_key=True)
 
 
-STEPS = {
+#: Attacks whose attackers depend on the release or the table; all others describe their own.
+_SPECIAL: dict[str, Callable[[Scene, int], Iterator[Step]]] = {
     "naive": _naive,
-    "known_input": _known_input,
     "unit_pursuit": _unit_pursuit,
     "decoding": decoding_steps,
-    "sample": _sample_steps,
-    "ica": _ica,
     "map": _map,
     "spectral": _spectral,
     "posterior": _posterior,
@@ -391,11 +389,8 @@ STEPS = {
     "kept_columns": _kept_columns,
     "linkage": _linkage,
     "distance": _distance,
-    "matched_columns": _matched_columns,
-    "codes": _codes,
     "row_factor": _row_factor,
     "pattern_linkage": _pattern_linkage,
-    "rowless_linkage": _rowless_linkage,
     "collusion": _collusion,
     "stolen_key": _stolen_key,
 }

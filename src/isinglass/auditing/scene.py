@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.base import Attack
+from isinglass.attack.base import Attack, ReleaseFacts
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     KeptColumns,
@@ -50,6 +50,28 @@ class Scene:
     def statistics(self) -> ColumnStatistics:
         """Of the whole table, for the many attackers who know them."""
         return ColumnStatistics.of(self.table)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether the study's public matrix is known."""
+        return self.parameters is not None and self.parameters.matrix is not None
+
+    def facts(self) -> ReleaseFacts:
+        """What is plain to see about the release."""
+        # Noise is a pad that nobody else holds.
+        shared = hasattr(self.key, "inverse_transform") and not self.key.draws_noise
+        return ReleaseFacts(
+            n_columns=self.table.shape[1],
+            n_released=self.released.shape[1],
+            rows_correspond=self.rows_correspond,
+            secret_order=self.secret_order,
+            order_shows=self.order_shows,
+            has_kept_columns=self.kept is not None,
+            has_public_matrix=self.has_matrix,
+            has_key=self.key is not None,
+            has_shared_key=shared,
+            most_pairs=self.cast.most_pairs,
+        )
 
     def seen(self) -> Array:
         """The released rows under attack."""

@@ -9,73 +9,17 @@ import numpy as np
 
 from isinglass import chance
 from isinglass.attack.base import Attack
-from isinglass.attack.codes import CodesAttack
-from isinglass.attack.collusion import CollusionAttack
-from isinglass.attack.decoding import DecodingAttack
-from isinglass.attack.distance import DistanceAttack
-from isinglass.attack.ica import ICAAttack
-from isinglass.attack.kept_columns import KeptColumnsAttack
-from isinglass.attack.knowledge import (
-    Knowledge,
-    KnownPairs,
-    StolenKey,
-)
-from isinglass.attack.known_input import KnownInputAttack
-from isinglass.attack.linkage import LinkageAttack
-from isinglass.attack.map_estimate import MAPAttack
-from isinglass.attack.matched_columns import MatchedColumnsAttack
-from isinglass.attack.naive import NaiveAttack
-from isinglass.attack.pattern_linkage import PatternLinkageAttack
-from isinglass.attack.posterior import PosteriorAttack
-from isinglass.attack.row_factor import RowFactorAttack
-from isinglass.attack.row_order import RowOrderAttack
-from isinglass.attack.rowless_linkage import RowlessLinkageAttack
-from isinglass.attack.sample import SampleAttack
-from isinglass.attack.spectral import SpectralAttack
-from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.attack.unit_pursuit import UnitPursuitAttack
+from isinglass.attack.knowledge import Knowledge, KnownPairs, StolenKey
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.decodable import why_not_decodable
 from isinglass.auditing.findings import SkippedAttack
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.other_releases import each_alone, mixtures, regressed, worth_it
-from isinglass.auditing.scenarios import STEPS, has_matrix, pursued
+from isinglass.auditing.scenarios import steps_of
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.split import SEEN_WHOLE
 from isinglass.auditing.view_choice import Promising, promising, through
-
-#: Attacks by name, in the order of the report.
-ATTACKS: dict[str, type[Attack]] = {
-    kind.name: kind
-    for kind in (
-        NaiveAttack,
-        KnownInputAttack,
-        UnitPursuitAttack,
-        DecodingAttack,
-        SampleAttack,
-        ICAAttack,
-        MAPAttack,
-        SpectralAttack,
-        PosteriorAttack,
-        RowOrderAttack,
-        KeptColumnsAttack,
-        LinkageAttack,
-        DistanceAttack,
-        MatchedColumnsAttack,
-        CodesAttack,
-        RowFactorAttack,
-        PatternLinkageAttack,
-        RowlessLinkageAttack,
-        CollusionAttack,
-        StolenKeyAttack,
-    )
-}
-#: Attacks that rely on row numbers meaning something.
-NEED_ROWS = (
-    "known_input", "unit_pursuit", "decoding", "linkage", "pattern_linkage", "collusion",
-    "stolen_key",
-)  # fmt: skip
-
 
 Wanted = str | tuple[str | Attack, ...]
 
@@ -106,7 +50,7 @@ def plan(
         if name not in asked:
             skip(name, AuditNote.of(Kind.NOT_ASKED_FOR), applicable=True)
             continue
-        seen = mixtures(scene) if name in ("unit_pursuit", "ica") else scene
+        seen = mixtures(scene) if ATTACKS[name].wants_mixtures else scene
         reason, denied = _not_made_for(name, seen), _not_granted(name, seen)
         if reason and name == "kept_columns" and explained:
             continue  # other releases are what it needs
@@ -115,7 +59,7 @@ def plan(
             skip(name, why, applicable=not reason)
             continue
         own = asked[name]
-        for step in STEPS[name](seen, seed):
+        for step in steps_of(ATTACKS[name], seen, seed):
             if seen.released is not scene.released:
                 step = replace(step, view=np.asarray(seen.released, dtype=np.float64))
             steps.append(step if own is None else replace(step, attack=own))
@@ -145,7 +89,7 @@ def _alone(scene: Scene, names: set[str], seed: int, *, views: bool) -> Iterator
                 yield replace(step, how=f"{step.how}, {which}")
         for name in kinds:
             if name in names and not (_not_made_for(name, alone) or _not_granted(name, alone)):
-                for step in STEPS[name](alone, seed):
+                for step in steps_of(ATTACKS[name], alone, seed):
                     if worth_it(alone, step):
                         how = f"{step.how}, {which}" if step.how else which
                         yield replace(step, how=how, view=view)
@@ -153,16 +97,15 @@ def _alone(scene: Scene, names: set[str], seed: int, *, views: bool) -> Iterator
 
 def _viewed(scene: Scene, names: set[str], seed: int, seen_as: Promising) -> Iterator[Step]:
     """The attacks that read columns, or learn from pairs, once more on views of the release."""
-    for views, kinds in (
-        (seen_as.read, ("naive", "spectral")),
-        (seen_as.matched, ("matched_columns",)),
-        (seen_as.learned, ("known_input", "linkage")),
-    ):
+    for group, views in (
+        ("read", seen_as.read), ("matched", seen_as.matched), ("learned", seen_as.learned)
+    ):  # fmt: skip
+        kinds = [name for name, kind in ATTACKS.items() if kind.views == group]
         for view in views:
             turned = through(scene, view)
             for name in kinds:
                 if name in names and _not_made_for(name, turned) is None:
-                    for step in STEPS[name](turned, seed):
+                    for step in steps_of(ATTACKS[name], turned, seed):
                         how = f"{step.how}, {view.name}" if step.how else view.name
                         yield replace(step, how=how, view=turned.released)
 
@@ -212,43 +155,16 @@ def _asked(wanted: Wanted) -> dict[str, Attack | None]:
 
 
 def _not_made_for(name: str, scene: Scene) -> str | None:
-    """Why an attack cannot apply to a release of this shape; None where it can.
-
-    What a file says of itself is a claim and excludes no attack.
-    """
-    same_width = scene.table.shape[1] == scene.released.shape[1]
-    rowless = scene.rows_correspond is False and not scene.secret_order
-    if rowless and name in (*NEED_ROWS, "distance"):
-        return "it needs rows that correspond to records, and here they do not"
-    if name == "rowless_linkage" and scene.rows_correspond:
-        return "rows correspond to records, and linkage by patterns needs no less"
-    if name == "row_order" and (rowless or not scene.order_shows):
-        return "the rows do not stand in the table's order, or nobody can see it"
-    if name == "kept_columns" and scene.kept is None:
-        return "no column left as it was"
-    if name == "unit_pursuit" and scene.cast.levels and not pursued(scene):
-        return "it needs more known pairs than table and release have columns, plus a quarter"
-    if name == "decoding":
-        return why_not_decodable(scene)
-    if name == "map" and (scene.parameters is None or scene.parameters.matrix is None):
-        return "it needs a public matrix, which only the multiparty method has"
-    if name in ("spectral", "posterior") and not same_width:
-        return "it filters noise that was added to the columns, and here their number differs"
-    if name == "row_factor" and not same_width:
-        return "a number for each row leaves the table's columns, and here their number differs"
-    if name == "stolen_key" and scene.key is None:
-        return "the key was not given to the audit"
-    # A pad is nobody else's.
-    shared = hasattr(scene.key, "inverse_transform") and not scene.key.draws_noise
-    if name == "collusion" and not has_matrix(scene) and not shared:
-        return "participants share neither a public matrix nor a key that the audit was given"
-    return None
+    """Why an attack cannot apply to a release of this shape; None where it can."""
+    why = ATTACKS[name].why_not(scene.facts())
+    # Whether a map can be learned is only seen by trying.
+    return why_not_decodable(scene) if why is None and name == "decoding" else why
 
 
 def _not_granted(name: str, scene: Scene) -> str | None:
     """Why an attack that could apply is not run: what it takes is not known, or assumed away."""
-    if scene.secret_order and name in NEED_ROWS:
+    if scene.secret_order and ATTACKS[name].needs_rows:
         return "it needs to know which released row is whose record, and nobody told"
-    if name in ("known_input", "unit_pursuit", "decoding") and not scene.cast.levels:
+    if KnownPairs in ATTACKS[name].needs and not scene.cast.levels:
         return "attackers were assumed to know no pairs"
     return None

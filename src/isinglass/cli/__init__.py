@@ -42,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("release")(release.release)
+app.command("release", epilog=release.METHODS_HELP)(release.release)
 app.command("detect")(detect.detect)
 app.command("audit")(audit.audit)
 app.command("tune")(tune.tune)

@@ -1,4 +1,4 @@
-"""The names `--method` takes, and the perturbations behind them."""
+"""Perturbations from a method's name and `--set`."""
 
 from __future__ import annotations
 
@@ -8,41 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
+from isinglass.method_names import METHODS
 from isinglass.stated import is_number
 
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation
-
-# name: (class, what the name itself settles)
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "linear": ("Distortion", {"activation": "identity"}),
-    "tanh": ("Distortion", {"activation": "tanh"}),
-    "sigmoid": ("Distortion", {"activation": "sigmoid"}),
-    "square": ("Distortion", {"activation": "square"}),
-    "sign": ("Distortion", {"activation": "sign"}),
-    "double_logistic": ("Distortion", {"activation": "double_logistic"}),
-    "multiparty": ("MultipartyPerturbation", {}),
-    "gaussian": ("AdditiveNoise", {"distribution": "gaussian"}),
-    "uniform": ("AdditiveNoise", {"distribution": "uniform"}),
-    "adaptive": ("AdaptiveNoise", {}),
-    "multiplicative": ("MultiplicativeNoise", {}),
-    "rotation": ("Rotation", {}),
-    "geometric": ("GeometricPerturbation", {}),
-    "projection": ("RandomProjection", {}),
-    "condensation": ("Condensation", {}),
-}
 
 
 def perturbation_for(
     method: str, settings: Sequence[str] = (), extra: dict[str, Any] | None = None
 ) -> Perturbation:
     """The unfitted perturbation a method name and `--set name=value` ask for."""
-    import isinglass
+    from isinglass.perturb.registry import class_named
 
     if method not in METHODS:
         raise ReleaseError(f"method {method} is unknown; choose one of {', '.join(METHODS)}")
-    class_name, fixed = METHODS[method]
-    kind = getattr(isinglass, class_name)
+    kind = class_named(method)
+    fixed = kind.variants[method].fixed
     defaults = {n: p.default for n, p in inspect.signature(kind).parameters.items()}
     known = [name for name in defaults if name not in (*fixed, "bounds", "public_matrix")]
     parameters = dict(fixed) | (extra or {})
@@ -58,8 +40,7 @@ def perturbation_for(
         if not _fits(name, parameters[name], defaults[name]):
             wanted = {bool: "true or false", str: "a word"}.get(type(defaults[name]), "a number")
             raise ReleaseError(f"--set {name} takes {wanted}, got {value}")
-    made: Perturbation = kind(**parameters)
-    return made
+    return kind(**parameters)
 
 
 def parse(value: str) -> Any:
@@ -94,7 +75,10 @@ def _fits(name: str, value: Any, default: Any) -> bool:
 
 def name_of(method: str, parameters: dict[str, Any]) -> str:
     """The name that would make a perturbation with these public facts."""
-    for name, (_, fixed) in METHODS.items():
-        if fixed and all(parameters.get(k) == v for k, v in fixed.items()):
+    from isinglass.perturb.registry import class_of
+
+    kind = class_of(method)
+    for name, variant in ({} if kind is None else kind.variants).items():
+        if variant.fixed and all(parameters.get(k) == v for k, v in variant.fixed.items()):
             return name
     return method

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
-from isinglass.cli.methods import METHODS
+from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
     from isinglass.publish import Draft
 
 Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
 
+#: What stands below the options in the command's help; a line of \b keeps the lines apart.
+METHODS_HELP = "\b\nMethods:\n" + "\n".join(
+    f"  {name:<16} {entry.help}" for name, entry in METHODS.items()
+)
 #: Endings that would promise another kind of file.
 OTHER_KINDS = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".arrow", ".feather", ".ipc", ".zip")
 
@@ -27,7 +31,8 @@ def release(
     ],
     out: Annotated[Path, options.out("The release, a Parquet file.")],
     method: Annotated[
-        Method | None, typer.Option("--method", help="How to perturb; default: tanh.")
+        Method | None,
+        typer.Option("--method", help="One of the methods listed below; default: tanh."),
     ] = None,
     settings: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."

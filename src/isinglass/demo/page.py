@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.findings import MUCH, SOME, AttackResult
 from isinglass.auditing.report import text as words
 from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
@@ -85,7 +86,7 @@ def _small(attack: AttackResult) -> str:
     )
     if attack.with_key:
         return blind
-    name, deed = words.name_of(attack.name), words.STORIES[attack.name]
+    name, deed = words.name_of(attack.name), ATTACKS[attack.name].story
     known = had_to_know(attack)
     return f"“{name}” {deed}. It had to know: {known}. {blind}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from isinglass.kernels.fits import drawn_levels
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread, spread
 from isinglass.warn import warn
@@ -98,6 +99,7 @@ class AdaptiveNoise(Perturbation):
 
     method = "adaptive_noise"
     key_type = AdaptiveNoiseKey
+    variants: ClassVar = {"adaptive": Variant({}, Strength("k", (3, 10, 30), whole=True))}
     draws_noise = True
     keeps_columns = True
     needs_table = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -19,6 +19,7 @@ from isinglass import chance
 from isinglass.errors import KeyFileError, ReleaseError
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond, refuse_misstated
+from isinglass.perturb.registry import Variant, register
 from isinglass.promise import HEURISTIC, Promise
 from isinglass.table.frame import refuse_columns
 from isinglass.table.survey import Survey, survey
@@ -27,8 +28,6 @@ from isinglass.warn import warn
 Array = NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-#: Every method that was imported, by the name its key files carry.
-METHODS: dict[str, type[Perturbation]] = {}
 _claim_lock = threading.Lock()
 
 
@@ -54,7 +53,10 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     array([[0.5, 0.5]])
     """
 
+    #: What releases and key files call it.
     method: ClassVar[str]
+    #: The names it goes by in `isinglass.method_names`, and what each of them settles.
+    variants: ClassVar[Mapping[str, Variant]] = {}
     key_type: ClassVar[type]
     #: The key is a pad: the same key on other records would subtract out.
     draws_noise: bool = False
@@ -62,6 +64,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     keeps_columns: ClassVar[bool] = False
     #: Row i of the release belongs to row i of the table.
     keeps_rows: ClassVar[bool] = True
+    #: A search for a setting leaves the method out where a table has fewer columns.
+    least_columns: ClassVar[int] = 1
     #: The survey must bring each column's deviation.
     needs_deviation: ClassVar[bool] = False
     #: `inverse_transform` searches, and may be told where to start.
@@ -80,7 +84,7 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "method" in vars(cls):
-            METHODS[cls.method] = cls
+            register(cls)
 
     # What a method supplies.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 from isinglass import chance
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.noise import row_chunks
+from isinglass.perturb.registry import Variant
 from isinglass.table.survey import Survey, survey
 
 Array = NDArray[Any]
@@ -87,6 +88,7 @@ class Condensation(Perturbation):
 
     method = "condensation"
     key_type = CondensationKey
+    variants: ClassVar = {"condensation": Variant()}
     draws_noise = True
     keeps_columns = True
     keeps_rows = False

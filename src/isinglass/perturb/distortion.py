@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.activations import Activation, activation
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 from isinglass.theory.inversion import Population, invert, layer_by_layer
@@ -106,6 +107,16 @@ class Distortion(ScaledPerturbation):
     method = "distortion"
     searches_inverse = True
     key_type = DistortionKey
+    variants: ClassVar = {
+        "linear": Variant({"activation": "identity"}),
+        "tanh": Variant({"activation": "tanh"}, Strength("slope", (0.1, 0.3, 1, 3, 10))),
+        "sigmoid": Variant({"activation": "sigmoid"}, Strength("slope", (0.3, 1, 3, 10))),
+        "double_logistic": Variant(
+            {"activation": "double_logistic"}, Strength("slope", (0.3, 1, 3))
+        ),
+        "square": Variant({"activation": "square"}),
+        "sign": Variant({"activation": "sign"}),
+    }
 
     def __init__(
         self,

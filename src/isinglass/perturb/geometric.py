@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.perturb.noise import row_chunks
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
@@ -66,6 +67,7 @@ class GeometricPerturbation(ScaledPerturbation):
 
     method = "geometric"
     key_type = GeometricKey
+    variants: ClassVar = {"geometric": Variant({}, Strength("noise", (0.01, 0.03, 0.1, 0.3)))}
 
     def __init__(
         self,

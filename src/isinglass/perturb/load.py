@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 from isinglass.errors import KeyFileError
-from isinglass.perturb.base import METHODS, Perturbation
+from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key
-
-# One method a file; each registers itself when it is imported.
-_FILES = (
-    "adaptive",
-    "condensation",
-    "distortion",
-    "geometric",
-    "multiparty",
-    "noise",
-    "projection",
-    "rotation",
-)
-
-
-def methods() -> dict[str, type[Perturbation]]:
-    """Every perturbation by the name its key files carry."""
-    for name in _FILES:
-        importlib.import_module(f"isinglass.perturb.{name}")
-    return METHODS
+from isinglass.perturb.registry import class_of
 
 
 def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation:
@@ -51,7 +32,7 @@ def open_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Pertur
 
 def restore(stored: KeyFile, where: str) -> Perturbation:
     """Build the perturbation that a key file describes."""
-    found = methods().get(stored.method)
+    found = class_of(stored.method)
     if found is None:
         raise KeyFileError(f"key file {where} is of a method not known here: {stored.method}")
     return found.from_key_file(stored, where)

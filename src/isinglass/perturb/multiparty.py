@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from isinglass.naming import spell
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
@@ -80,6 +81,10 @@ class MultipartyPerturbation(ScaledPerturbation):
 
     method = "multiparty"
     key_type = MultipartyKey
+    variants: ClassVar = {
+        "multiparty": Variant({}, Strength("alpha", (0.01, 0.05, 0.1, 0.2, 0.4, 0.8)))
+    }
+    least_columns = 2
     public_matrix_: PublicMatrix
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from isinglass import chance
 from isinglass.perturb.base import Perturbation
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey
 from isinglass.warn import warn
 
@@ -26,6 +27,10 @@ def row_chunks(n_rows: int, width: int) -> Iterator[slice]:
     step = max(1, _CHUNK // max(width, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+#: Deviations of additive noise to begin a search with, in those of each column.
+_SCALES = Strength("scale", (0.1, 0.25, 0.5, 1, 2, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,10 @@ class AdditiveNoise(Perturbation):
 
     method = "additive_noise"
     key_type = AdditiveNoiseKey
+    variants: ClassVar = {
+        "gaussian": Variant({"distribution": "gaussian"}, _SCALES),
+        "uniform": Variant({"distribution": "uniform"}, _SCALES),
+    }
     draws_noise = True
     keeps_columns = True
     needs_deviation = True
@@ -213,6 +222,7 @@ class MultiplicativeNoise(Perturbation):
 
     method = "multiplicative_noise"
     key_type = MultiplicativeNoiseKey
+    variants: ClassVar = {"multiplicative": Variant({}, Strength("scale", (0.1, 0.3, 1)))}
     draws_noise = True
     keeps_columns = True
 

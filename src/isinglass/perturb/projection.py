@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.perturb.estimate import behind
+from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
@@ -64,6 +65,12 @@ class RandomProjection(ScaledPerturbation):
 
     method = "projection"
     key_type = ProjectionKey
+    variants: ClassVar = {
+        "projection": Variant(
+            {}, Strength("n_components", (0.25, 0.5, 0.75), whole=True, of_columns=True)
+        )
+    }
+    least_columns = 2
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from isinglass.measure.assignment import (
 )
 from isinglass.measure.separation import MOST_ROWS, Separation, sample_rows, separation_levels
 from isinglass.measure.vod import column_weights, placement_levels
+from isinglass.perturb.registry import Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 from isinglass.warn import warn
@@ -88,6 +89,8 @@ class Rotation(ScaledPerturbation):
 
     method = "rotation"
     key_type = RotationKey
+    variants: ClassVar = {"rotation": Variant()}
+    least_columns = 2
 
     #: The level the search reached, to three digits; None where nothing was measured.
     privacy_level_: float | None = None

@@ -14,11 +14,9 @@ from isinglass.attack.knowledge import (
     PublicParameters,
 )
 from isinglass.errors import AttackError
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
-
-#: Methods whose release stays in the table's columns and units.
-UNIT_KEEPING = ("additive_noise", "multiplicative_noise", "adaptive_noise")
 
 #: Where two marginals are compared; the last percent is left out, as it is mostly chance.
 LEVELS = np.linspace(0.005, 0.995, 100)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicParameters
 from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit, blocks, gaussian
 from isinglass.attack.noise.fit import fit_by_parameters
 from isinglass.attack.noise.law import additive_law
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 

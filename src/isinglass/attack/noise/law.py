@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.attack.columns.marginals import UNIT_KEEPING
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicParameters
 from isinglass.errors import AttackError
+from isinglass.method_names import UNIT_KEEPING
 
 Array = NDArray[Any]
 

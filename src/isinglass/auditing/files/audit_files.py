@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from isinglass.attack.knowledge import PublicParameters
+from isinglass.attack.registry import ATTACKS, NEED_ROWS
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
@@ -42,7 +43,6 @@ from isinglass.auditing.findings import SOME, Findings, PolicyLine, SkippedAttac
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
-from isinglass.auditing.selection import ATTACKS, NEED_ROWS
 from isinglass.errors import AuditError
 from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation

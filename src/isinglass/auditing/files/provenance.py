@@ -18,8 +18,9 @@ from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
-from isinglass.perturb.load import methods, open_key
+from isinglass.perturb.load import open_key
 from isinglass.perturb.public_matrix import PublicMatrix
+from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
@@ -63,7 +64,7 @@ def facts_of(release: str | Path) -> Facts | None:
         facts = read_facts(release)
     except NotOurReleaseError:  # somebody else made it
         return None
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     try:
         if kind is not None:
             refuse_misstated(kind, facts.parameters)
@@ -134,7 +135,7 @@ def table_columns(
 
 
 def _keeps_columns(facts: Facts) -> bool:
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     return kind is not None and kind.keeps_columns
 
 
@@ -165,7 +166,7 @@ def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
 
 def _named(facts: Facts) -> list[str] | None:
     """The table's columns by name, where a release tells them."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     if kind is not None and kind.keeps_columns:
         return list(facts.columns)
     return None if facts.bounds is None else list(facts.bounds)
@@ -259,7 +260,7 @@ def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
 
 def keeps_rows(facts: Facts) -> bool:
     """Whether a row of the release belongs to one of the table."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     return kind is None or kind.keeps_rows
 
 
@@ -281,7 +282,7 @@ def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParame
 
 def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
     """The perturbation without its key, from public facts; None where they do not suffice."""
-    kind = methods().get(facts.method)
+    kind = class_of(facts.method)
     if kind is None:
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from isinglass.attack.registry import story_of
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.findings import AttackerResult, Findings
 from isinglass.auditing.report import text as words
@@ -146,7 +147,7 @@ def _not_measured(findings: Findings, people: list[AttackerResult]) -> list[str]
 
 def _plain(attack: str) -> str:
     """An attack by what it does, for readers who do not know its name."""
-    return words.STORIES.get(attack, attack.replace("_", " "))
+    return story_of(attack, attack.replace("_", " "))
 
 
 def _again(findings: Findings) -> str:

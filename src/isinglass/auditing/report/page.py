@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from isinglass.attack.registry import story_of
 from isinglass.auditing.findings import (
     NOT_MEASURED,
     PARTLY,
@@ -127,7 +128,7 @@ def _given(findings: Findings) -> list[tuple[str, ...]]:
     for attack in [a for a in words.order(findings.attacks) if not a.with_key]:
         attacks.setdefault(attack.name, []).append(attack.knowledge)
     return [
-        (words.name_of(name), words.STORIES.get(name, "–"), "; or ".join(dict.fromkeys(known)))
+        (words.name_of(name), story_of(name, "–"), "; or ".join(dict.fromkeys(known)))
         for name, known in attacks.items()
     ]
 

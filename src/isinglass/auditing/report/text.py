@@ -26,29 +26,6 @@ from isinglass.formats import number as number
 from isinglass.formats import share as share
 from isinglass.printable import printable
 
-#: What each attacker does, in a few words.
-STORIES = {
-    "naive": "reads the release as if it were the table",
-    "known_input": "fits the way back on records recognised in the release",
-    "sample": "turns the release until it looks like a sample of similar records",
-    "ica": "unmixes the release into independent columns",
-    "map": "computes the likeliest record from what is public about the method",
-    "spectral": "filters the noise out by what columns have in common",
-    "posterior": "averages over all records that noise of this law may have turned into the row",
-    "linkage": "takes the record of a public table that fits best",
-    "unit_pursuit": "finds a distortion's hidden units from known pairs, and solves them",
-    "decoding": "tries all combinations of values under a map that known pairs teach",
-    "distance": "finds known records by the distances between them, then fits the way back",
-    "collusion": "is the server together with some participants",
-    "row_order": "smooths along rows, interpolates between known ones, or sorts the table alike",
-    "kept_columns": "predicts values from columns that left unchanged, or from other releases",
-    "matched_columns": "matches columns and rows of a file that nobody explained",
-    "codes": "opens codes by how often they occur and in which company",
-    "row_factor": "takes off one number that changed all values of a row",
-    "pattern_linkage": "names the record behind a row by what the release left of it",
-    "rowless_linkage": "names records without knowing any row, by what every mixture keeps",
-    "stolen_key": "inverts the release with the owner's key",
-}
 NO_BETTER = "no better than its baseline"
 NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
 NOT_ENOUGH = (

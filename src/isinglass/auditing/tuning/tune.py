@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
 from isinglass.attack.base import Attack
+from isinglass.attack.registry import ATTACKS
 from isinglass.auditing.attackers import INSIDER
 from isinglass.auditing.context import numbers
-from isinglass.auditing.selection import ATTACKS
 from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
