@@ -1,4 +1,4 @@
-"""All randomness: generators keyed by the operating system, noise by row number, exact coins."""
+"""Random numbers: secure generators, noise indexed by row number, exact coins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and TOML from files, read within limits of size, depth and length of numbers."""
+"""Reader of JSON and TOML within limits of size, depth and length of numbers."""
 
 from __future__ import annotations
 

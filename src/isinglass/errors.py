@@ -1,4 +1,4 @@
-"""What can go wrong, in a few names; a message says what, where, and what to do, never a value."""
+"""Exceptions and warnings of the package."""
 
 
 class IsinglassError(Exception):

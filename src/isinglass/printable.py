@@ -1,4 +1,4 @@
-"""Text from a file, made fit to be shown on a terminal, on a page and in a chart."""
+"""Printable text from untrusted strings."""
 
 from __future__ import annotations
 

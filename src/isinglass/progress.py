@@ -1,4 +1,4 @@
-"""How long work tells how far it is."""
+"""Progress callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an output promises: nothing proved, what an audit showed, or a guarantee with its price."""
+"""Promise of an output: heuristic, audited, or guaranteed at a price."""
 
 from __future__ import annotations
 

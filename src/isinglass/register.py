@@ -1,4 +1,4 @@
-"""The owner's private register of releases: has this table, or most of it, left before?"""
+"""Register of releases, private to the owner, by keyed digests of tables."""
 
 from __future__ import annotations
 

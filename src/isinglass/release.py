@@ -1,4 +1,4 @@
-"""A release: the perturbed table and its public facts, and how both are written down."""
+"""Release: the perturbed table with its public facts."""
 
 from __future__ import annotations
 

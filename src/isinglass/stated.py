@@ -1,4 +1,4 @@
-"""Values that a file states, checked for kind and size; a ValueError names the field and the rule.
+"""Checks of values that a file states, by kind and size.
 
 What a file says of itself is a claim. These checks keep it from costing more than reading it.
 """

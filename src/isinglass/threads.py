@@ -1,4 +1,4 @@
-"""How many threads: one for products that must round alike, all of them for kernels."""
+"""Thread counts for products and kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of an attack: what it says of itself, and a guess from release and knowledge."""
+"""Base class of attacks: a guess from a release and knowledge, without sight of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes in place of values, read by how often they occur and what they occur with."""
+"""Attack on codes: match them with values by frequency and by what occurs together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collusion: the server and some participants against another, with all that they hold."""
+"""Collusion attack: the server and some participants against another participant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding: of all combinations of a few values, those whose image under a learned map fits."""
+"""Decoding attack: try all combinations of a few values under a map learned from pairs."""
 
 from __future__ import annotations
 

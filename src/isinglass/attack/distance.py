@@ -1,4 +1,4 @@
-"""Known records without row numbers, found again by the distances between them."""
+"""Distance attack: find known records without row numbers by the distances between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Independent components: separate the release blindly, then tell whose column each is."""
+"""ICA attack: separate a linear mixture blindly, then name its components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept columns: predict the others from what left as it was."""
+"""Kept-columns attack: predict the released columns from those that left unchanged."""
 
 from __future__ import annotations
 

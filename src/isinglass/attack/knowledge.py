@@ -1,4 +1,4 @@
-"""What an attacker holds beside the release: small facts that can be combined."""
+"""Facts an attacker may hold besides the release, and sets of them."""
 
 from __future__ import annotations
 

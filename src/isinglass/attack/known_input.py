@@ -1,4 +1,4 @@
-"""Known pairs: learn the way back from records whose released rows are recognized."""
+"""Known-input attack: learn the inverse map from records whose released rows are known."""
 
 from __future__ import annotations
 

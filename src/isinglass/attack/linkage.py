@@ -1,4 +1,4 @@
-"""Which record of a public table is behind each released row, after Aggarwal."""
+"""Linkage attack: which record of a public table is behind each released row (Aggarwal)."""
 
 from __future__ import annotations
 

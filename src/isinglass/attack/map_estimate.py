@@ -1,4 +1,4 @@
-"""MAP estimation against random multiparty perturbation: what the public matrix gives away."""
+"""MAP attack on random multiparty perturbation, by its public matrix."""
 
 from __future__ import annotations
 

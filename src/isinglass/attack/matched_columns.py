@@ -1,4 +1,4 @@
-"""A release in unknown units and in any order of columns, read as the table it looks like."""
+"""Matched-columns attack: releases in unknown units and in any order of columns."""
 
 from __future__ import annotations
 

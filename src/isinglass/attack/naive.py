@@ -1,4 +1,4 @@
-"""The release read as the table."""
+"""Naive attack: read the release as if it were the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkage by what a release leaves of its rows: patterns, directions, residues, cells, groups."""
+"""Pattern-linkage attack: link rows by codes, directions, residues, cells and groups."""
 
 from __future__ import annotations
 

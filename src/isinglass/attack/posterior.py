@@ -1,4 +1,4 @@
-"""Posterior mean: what a record is on average, given its noisy row, the noise's law and a prior."""
+"""Posterior attack: the mean of a record given its noisy row, the noise and a prior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number of its own for each row: its direction is left, and who lies in that direction."""
+"""Row-factor attack: undo a factor or shift that each row has of its own."""
 
 from __future__ import annotations
 

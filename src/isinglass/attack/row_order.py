@@ -1,4 +1,4 @@
-"""Row order: neighbors in a file are alike, and noise is not."""
+"""Row-order attack: average noise away along rows that resemble their neighbors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkage without row numbers: rows that one public record fits, and no other comes near."""
+"""Linkage attack without row numbers: rows that a single public record fits."""
 
 from __future__ import annotations
 

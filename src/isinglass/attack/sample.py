@@ -1,4 +1,4 @@
-"""Distribution matching: turn the release until it lies as a sample of the population does."""
+"""Sample attack: rotate a release until it is distributed as a sample of the population."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spectral filtering: noise spreads over all directions, correlated columns keep to a few."""
+"""Spectral attack: filter noise by the directions in which correlated columns vary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What someone with the owner's key gets back: by an inverse, or else by regression."""
+"""Stolen-key attack: invert the release with its key, exactly or by least squares."""
 
 from __future__ import annotations
 

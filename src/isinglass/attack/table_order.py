@@ -1,4 +1,4 @@
-"""Records of a public table put in the order of the file: sorted, or as a walk through them."""
+"""Table-order attack: put a public table in the order of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unit pursuit: find the hidden units of a one-layer distortion from known pairs, one by one."""
+"""Unit-pursuit attack: find hidden units of a one-layer distortion from known pairs."""
 
 from __future__ import annotations
 

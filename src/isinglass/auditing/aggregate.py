@@ -1,4 +1,4 @@
-"""From scores to findings: results per attacker, privacy levels, a verdict in the agreed words."""
+"""Aggregation of scores into results per attack, privacy levels and a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named attackers: outsider, acquainted, insider and key holder, and what each of them got."""
+"""Named attackers (outsider, acquainted, insider, key holder) and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: one release, every attack, what is still found, and a verdict."""
+"""Audit of a release: every attack, detection, and a verdict."""
 
 from __future__ import annotations
 

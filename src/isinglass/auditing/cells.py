@@ -1,4 +1,4 @@
-"""Cells of a release that hold a record's own value: how many there are beyond chance."""
+"""Share of released cells that hold the record's own value, beyond chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that look like a given one and hold none of its records: what chance would show."""
+"""Tables with the same marginals and none of the records, as a reference for chance."""
 
 from __future__ import annotations
 

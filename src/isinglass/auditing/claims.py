@@ -1,4 +1,4 @@
-"""What a release says of itself, held against the release: a claim that fails is dropped."""
+"""Check of what a release says of itself against its numbers."""
 
 from __future__ import annotations
 

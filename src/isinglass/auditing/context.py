@@ -1,4 +1,4 @@
-"""What is on trial: the table, how its columns are measured, and how its outliers are found."""
+"""Audit context: the table, the scale of its columns and its strongest outliers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of tables whose columns have few values, and the steps that decode them."""
+"""Scenarios of the decoding attack, for tables whose columns have few values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it still found? The true strongest outliers against those of the release."""
+"""Overlap of the strongest outliers of table and release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts an audit ends with, as plain values; how they look is decided elsewhere."""
+"""Findings of an audit, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkage attacks that keep what was learned, for levels and for means over likely records."""
+"""Linkage attack that keeps its scores, so that levels are counted without a second run."""
 
 from __future__ import annotations
 

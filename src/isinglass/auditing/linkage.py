@@ -1,4 +1,4 @@
-"""Linkage, record by record: how many public records fit a released row as well as the true one."""
+"""Linkage levels: how many public records fit a released row as well as the true one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Membership: records of the release against records held out, by area under the curve."""
+"""Membership test: records of the release against held-out records, by area under curve."""
 
 from __future__ import annotations
 

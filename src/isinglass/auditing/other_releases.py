@@ -1,4 +1,4 @@
-"""Several releases of one table: one regressed on the others, and each of the others alone."""
+"""Attacks that combine several releases of one table."""
 
 from __future__ import annotations
 

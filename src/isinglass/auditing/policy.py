@@ -1,4 +1,4 @@
-"""A policy: what an owner demands of a release before it may leave, written down as TOML."""
+"""Policy: what an owner demands of a release before it may leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading of policy files: sections, keys and values, each checked for its kind."""
+"""Reader of policy files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same perturbation under another key, with records held out that are never released."""
+"""Release under a new key with a holdout, for controls and membership."""
 
 from __future__ import annotations
 

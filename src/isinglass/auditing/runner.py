@@ -1,4 +1,4 @@
-"""One release under attack: run every attacker, score every guess."""
+"""Attack runner: run every scenario and score every guess."""
 
 from __future__ import annotations
 

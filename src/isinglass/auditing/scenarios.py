@@ -1,4 +1,4 @@
-"""The attackers of an audit: with which knowledge each attack is sent, and how often."""
+"""Scenarios of each attack: the knowledge it is given, and how often it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One release under audit and all that could be known about it, and one attack on it."""
+"""Release under audit with all that could be known about it, and one scenario."""
 
 from __future__ import annotations
 

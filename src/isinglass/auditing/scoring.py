@@ -1,4 +1,4 @@
-"""A guess beside the truth: three readings of success, a blind baseline, a control, an interval."""
+"""Scores of a guess: three measures of success, baseline, control and interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of guesses whose rows may be anybody's: a guess beside the record it shows best."""
+"""Scores of guesses whose rows may belong to any record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attackers to send, and what each of them knows."""
+"""Selection of the attacks that apply to a release, with reasons for the others."""
 
 from __future__ import annotations
 

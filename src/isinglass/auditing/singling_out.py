@@ -1,4 +1,4 @@
-"""How many records conditions single out, and halves link, beyond those that would be anyway."""
+"""Share of conditions read off a release that single somebody out, beyond chance."""
 
 from __future__ import annotations
 

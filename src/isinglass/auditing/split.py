@@ -1,4 +1,4 @@
-"""Who plays which part in a trial: rows the attacker knows, rows he must guess, rows held out."""
+"""Split of rows into known, scored, sampled and held-out sets."""
 
 from __future__ import annotations
 

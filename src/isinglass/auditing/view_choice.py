@@ -1,4 +1,4 @@
-"""Which views of a release are worth an attack: those that show more of the table than it does."""
+"""Choice of the views of a release that are worth an attack."""
 
 from __future__ import annotations
 

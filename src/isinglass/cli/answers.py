@@ -1,4 +1,4 @@
-"""What `isinglass ask` says of answers, prices and refusals, to a person and to a program."""
+"""Output of `isinglass ask`: answers, prices and refusals."""
 
 from __future__ import annotations
 

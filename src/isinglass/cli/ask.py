@@ -1,4 +1,4 @@
-"""`isinglass ask`: the curator's answers about single records, each paid for."""
+"""`isinglass ask`: answers about single records, each paid for."""
 
 from __future__ import annotations
 

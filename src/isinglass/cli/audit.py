@@ -1,4 +1,4 @@
-"""`isinglass audit`: attack a release as a snoop would, and see what is still found in it."""
+"""`isinglass audit`: attack a release and look for its outliers."""
 
 from __future__ import annotations
 

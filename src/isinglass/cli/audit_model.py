@@ -1,4 +1,4 @@
-"""The part of `isinglass audit` that is about models."""
+"""The part of `isinglass audit` that audits models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as a person names them on the command line."""
+"""Column names in command-line options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isinglass demo`: three airlines release, a miner finds the outliers, one airline audits."""
+"""`isinglass demo`: three airlines release, a miner finds outliers, an airline audits."""
 
 from __future__ import annotations
 

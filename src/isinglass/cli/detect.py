@@ -1,4 +1,4 @@
-"""`isinglass detect`: the rows of a file that lie furthest from their neighbors."""
+"""`isinglass detect`: the strongest outliers of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isinglass doctor`: what is installed, what works, where time goes."""
+"""`isinglass doctor`: what is installed, what works, how fast."""
 
 from __future__ import annotations
 

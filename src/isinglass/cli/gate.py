@@ -1,4 +1,4 @@
-"""The gate of `isinglass release`: the audit that a release must pass before it gets its name."""
+"""Policy gate of `isinglass release`: an audit before the file gets its name."""
 
 from __future__ import annotations
 

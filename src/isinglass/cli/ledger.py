@@ -1,4 +1,4 @@
-"""`isinglass ledger`: what was spent, whether the chain is whole, a copy, weaker terms."""
+"""`isinglass ledger`: show, verify, back up and amend a ledger."""
 
 from __future__ import annotations
 

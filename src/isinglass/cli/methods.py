@@ -1,4 +1,4 @@
-"""Perturbations from a method's name and `--set`."""
+"""Names of `--method` and the perturbations behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file's numeric columns as one array, for commands that hold a table in memory."""
+"""Numeric columns of a file as one array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passphrase of a locked key: asked for on a terminal, or read from a file."""
+"""Passphrase of a locked key, from a terminal or a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isinglass plan`: beta, r and epsilon, chosen on public or past records before any query."""
+"""`isinglass plan`: beta, r and epsilon from public or past records."""
 
 from __future__ import annotations
 

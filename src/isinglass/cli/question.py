@@ -1,4 +1,4 @@
-"""What `ask` and `plan` ask alike: settings checked before any file is read."""
+"""Settings of a question that `ask` and `plan` share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Talking to a person on stderr, and to a program on stdout."""
+"""Output to stdout and stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Being told to stop: it unwinds like any error, and says what may be finished by then."""
+"""Signals that stop a command, raised as an exception."""
 
 from __future__ import annotations
 

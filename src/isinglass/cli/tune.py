@@ -1,4 +1,4 @@
-"""`isinglass tune`: the frontier of privacy against detection, and the setting to use."""
+"""`isinglass tune`: trade-offs of privacy and detection, and the setting to use."""
 
 from __future__ import annotations
 

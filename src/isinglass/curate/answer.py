@@ -1,4 +1,4 @@
-"""What comes back from the curator: one bit about the table, and facts about the query."""
+"""Answer of a curator: one bit about the table, and facts about the query."""
 
 from __future__ import annotations
 

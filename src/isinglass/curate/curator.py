@@ -1,4 +1,4 @@
-"""The curator: keeps a table, answers queries about single records, and charges for each."""
+"""Curator: answers queries about single records and charges for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer promises, in words and numbers that do not depend on the table."""
+"""Guarantee of an answer, which does not depend on the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an answer leaves: at a time fixed by its size, not by what was found."""
+"""Response padding: answers leave at a deadline fixed by their size."""
 
 from __future__ import annotations
 

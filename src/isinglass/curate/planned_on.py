@@ -1,4 +1,4 @@
-"""Salted digests of the records that a space was planned on, to know a private table by."""
+"""Salted digests of the records a space was planned on."""
 
 from __future__ import annotations
 

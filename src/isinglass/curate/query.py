@@ -1,4 +1,4 @@
-"""One query: a place, the question asked there, and its price."""
+"""Query: a place, the question asked there, and its price."""
 
 from __future__ import annotations
 

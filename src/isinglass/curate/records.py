@@ -1,4 +1,4 @@
-"""Records as a person hands them over, as rows of float64; no message quotes one."""
+"""Parsing of records into rows of float64."""
 
 from __future__ import annotations
 

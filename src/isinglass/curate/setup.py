@@ -1,4 +1,4 @@
-"""What a curator is set up with: settings checked, the table read and brought into its space."""
+"""Set-up of a curator: settings checked, table read and scaled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space records are compared in: columns, scaling, projection and distance, all declared."""
+"""Space in which records are compared: columns, scaling, projection, distance."""
 
 from __future__ import annotations
 

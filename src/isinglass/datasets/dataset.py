@@ -1,4 +1,4 @@
-"""`Dataset`, in which every set of data is handed over."""
+"""`Dataset`: records, labels and names."""
 
 from __future__ import annotations
 

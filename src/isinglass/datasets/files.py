@@ -1,4 +1,4 @@
-"""One loader for data files: Parquet, in the folder named by the variable ISINGLASS_DATA."""
+"""Loader for data files in the folder ISINGLASS_DATA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated flight recordings of several carriers, with planted anomalies, at any length."""
+"""Generated flight recordings with planted anomalies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an aircraft's sensors and switches show, as functions of its state."""
+"""Sensor readings as functions of an aircraft's state."""
 
 from __future__ import annotations
 

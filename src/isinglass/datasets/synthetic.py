@@ -1,4 +1,4 @@
-"""The papers' small synthetic sets."""
+"""Synthetic data sets of the papers."""
 
 from __future__ import annotations
 

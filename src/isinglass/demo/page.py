@@ -1,4 +1,4 @@
-"""The demo's report: one page that needs nothing but a browser, and leads on to the audits."""
+"""HTML page of the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three airlines release their flights, a miner finds the outliers, and one airline audits."""
+"""Story of the demo: three airlines, one miner, one audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An autoencoder: strange is what a narrow network cannot reproduce, after Erfani."""
+"""Autoencoder detector: high reconstruction error is strange (Erfani et al.)."""
 
 from __future__ import annotations
 

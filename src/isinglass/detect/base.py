@@ -1,4 +1,4 @@
-"""Base class of detectors: fit, scores, and predictions by a threshold."""
+"""Base class of detectors."""
 
 from __future__ import annotations
 

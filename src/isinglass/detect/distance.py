@@ -1,4 +1,4 @@
-"""Distance outliers: the rows whose nearest neighbours are furthest away, exactly."""
+"""Distance outliers: exact search for the rows farthest from their neighbors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far apart two rows are, and the float32 stand-ins that a search looks at first."""
+"""Float32 stand-ins of rows, with error bounds, for the first look of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The declared distances: one function of two records, and what a radius means to it."""
+"""Distances between two records, and when one counts as within a radius."""
 
 from __future__ import annotations
 

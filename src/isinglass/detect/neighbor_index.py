@@ -1,4 +1,4 @@
-"""A table with its index: searches for the nearest rows, in the way that suits the table."""
+"""Neighbor index: a table prepared for nearest-row searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three-layer network: its weights, its output, its gradient, and how it is trained."""
+"""Three-layer network: weights, output, gradient and training."""
 
 from __future__ import annotations
 

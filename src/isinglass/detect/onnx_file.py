@@ -1,4 +1,4 @@
-"""An exported autoencoder, read back from its ONNX file without an ONNX runtime."""
+"""Reader of an exported autoencoder, without an ONNX runtime."""
 
 from __future__ import annotations
 

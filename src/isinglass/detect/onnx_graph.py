@@ -1,4 +1,4 @@
-"""An autoencoder as an ONNX file: records in, scores out, with nothing left to do outside."""
+"""ONNX export of an autoencoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strongest rows of a table that does not fit into memory, read again and again in blocks."""
+"""Outlier search in tables larger than memory, block by block."""
 
 from __future__ import annotations
 

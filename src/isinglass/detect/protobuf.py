@@ -1,4 +1,4 @@
-"""Fields of a Protocol Buffers message, read without a schema and without trusting the file."""
+"""Reader of Protocol Buffers fields from an untrusted file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk: from cheap bounds for all rows to exact scores of the few that may be strongest."""
+"""Best-first search for the top n rows, from cheap bounds to exact scores."""
 
 from __future__ import annotations
 

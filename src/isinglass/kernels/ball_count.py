@@ -1,4 +1,4 @@
-"""Counting inside balls: one distance of two records, boxes settled whole, the rest pair by pair.
+"""Counting of records within a radius, box by box.
 
 A distance is first a *sum* over the columns, in their order, float64, of a term that grows with
 the absolute difference; the root, where the metric has one, is settled beforehand in the limit

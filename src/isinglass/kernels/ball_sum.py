@@ -1,4 +1,4 @@
-"""Adding up what was spent within reach of a place: boxes settled whole, the rest pair by pair.
+"""Sums of past spends within reach of a place, box by box.
 
 A spend is a place, a radius and a price. It is within reach of a place with a radius of its own
 where their distance is at most the two radii together, stretched by `STRETCH` and a slack: two

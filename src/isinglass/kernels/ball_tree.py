@@ -1,4 +1,4 @@
-"""The shape of the ball index: rows cut into groups and leaves, and single records moved about."""
+"""Layout of the ball index: groups, leaves, and moves of single records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Randomization levels under uniform noise: who lies in a box, and how often one would."""
+"""Randomization levels under uniform noise."""
 
 from __future__ import annotations
 

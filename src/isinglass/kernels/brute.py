@@ -1,4 +1,4 @@
-"""All distances, for neighbourhoods so large that a search saves nothing."""
+"""All distances, for neighborhoods so large that an index saves nothing."""
 
 from __future__ import annotations
 

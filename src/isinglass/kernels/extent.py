@@ -1,4 +1,4 @@
-"""The extent of a table's columns, in one pass."""
+"""Smallest and largest value of each column, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well records fit a release: log-likelihoods of noise that is one for all, or each's own."""
+"""Log-likelihoods of records given released rows, under gaussian noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decorators of the kernels: compiled once, kept on disk, run without Python's lock."""
+"""Decorators that compile kernels once and cache them on disk."""
 
 from __future__ import annotations
 

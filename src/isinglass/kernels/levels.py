@@ -1,4 +1,4 @@
-"""Randomization levels under gaussian noise: counts and expectations from tiles of products."""
+"""Randomization levels under gaussian noise, from tiles of products."""
 
 from __future__ import annotations
 

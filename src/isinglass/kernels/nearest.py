@@ -1,4 +1,4 @@
-"""Nearest neighbours in a leaf index: searches that go from box to box and give up early.
+"""Nearest-neighbor searches in a leaf index.
 
 Two numbers stand for a distance. Its *upper* and *lower* ends come from float32 tiles, with a
 margin for every rounding on the way: `slack` for the sum, the *blur* of either row for its

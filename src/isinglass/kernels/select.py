@@ -1,4 +1,4 @@
-"""Selection: the smallest keys come to the front, in time that grows with their number."""
+"""Selection of the k smallest keys, in linear time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries against all rows, by matrix products, for tables in which boxes exclude little."""
+"""Brute-force search by matrix products, for tables in which boxes exclude little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best order of a rotation's rows, exactly: two assignment problems."""
+"""Exact best row order of a rotation, by two assignment problems."""
 
 from __future__ import annotations
 

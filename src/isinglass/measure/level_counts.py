@@ -1,4 +1,4 @@
-"""Tables and their noise to levels: tiles that stay in the cache, in all threads."""
+"""Counting of randomization levels in cache-sized tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Randomization level: how many records fit a released one at least as well as the truth does."""
+"""Randomization level: how many records fit a released row as well as the true one."""
 
 from __future__ import annotations
 

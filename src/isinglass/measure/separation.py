@@ -1,4 +1,4 @@
-"""What independent component analysis gets back from a release, and whose column it is."""
+"""Independent component analysis, and scores of the columns it finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records uniform in a cube: their expected level in closed form, and the columns it allows."""
+"""Closed form of the expected level for records uniform in a cube."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variance of difference: how far each released column strays from its original, and no more."""
+"""Variance of difference between released and original columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adaptive noise: each record gets as much as it takes to be one of k, and its neighbours too."""
+"""Adaptive noise: as much for each record as makes it one of k."""
 
 from __future__ import annotations
 

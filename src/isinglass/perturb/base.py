@@ -1,4 +1,4 @@
-"""The perturbation's contract: fit draws a key, transform is algebra, the key never shows."""
+"""Base class of perturbations: fit draws a key, transform applies it."""
 
 from __future__ import annotations
 

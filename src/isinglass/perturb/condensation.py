@@ -1,4 +1,4 @@
-"""Condensation: small groups of records are replaced by new records with the same moments."""
+"""Condensation: groups of records replaced by new records with the same moments."""
 
 from __future__ import annotations
 

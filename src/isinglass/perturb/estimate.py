@@ -1,4 +1,4 @@
-"""The likeliest records behind fewer numbers than they have columns (Erfani et al., eq. 5)."""
+"""Likeliest records behind fewer released columns than the table has (Erfani, eq. 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometric perturbation: turn the table, shift it, and blur it a little."""
+"""Geometric perturbation: rotation, shift and noise."""
 
 from __future__ import annotations
 

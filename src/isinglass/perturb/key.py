@@ -1,4 +1,4 @@
-"""Key files: named arrays and a few facts, readable by their owner alone, optionally locked."""
+"""Key files: arrays and facts, private to their owner, optionally locked."""
 
 from __future__ import annotations
 

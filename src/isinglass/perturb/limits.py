@@ -1,4 +1,4 @@
-"""Limits on a perturbation's parameters, for whoever sets them and for files that state them."""
+"""Limits of a perturbation's parameters."""
 
 from __future__ import annotations
 

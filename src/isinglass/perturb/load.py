@@ -1,4 +1,4 @@
-"""From a key file back to the fitted perturbation it belongs to."""
+"""Loading of a key file into its fitted perturbation."""
 
 from __future__ import annotations
 

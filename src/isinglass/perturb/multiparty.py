@@ -1,4 +1,4 @@
-"""Random multiparty perturbation: everyone's own matrix near one public matrix, after Erfani."""
+"""Random multiparty perturbation: a private matrix near a public one (Erfani et al.)."""
 
 from __future__ import annotations
 

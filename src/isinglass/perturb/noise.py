@@ -1,4 +1,4 @@
-"""Noise: add a random number to every entry, or multiply every entry by one."""
+"""Additive and multiplicative noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random projection: fewer columns, each a secret mixture of all."""
+"""Random projection to fewer columns."""
 
 from __future__ import annotations
 

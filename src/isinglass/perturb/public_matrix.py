@@ -1,4 +1,4 @@
-"""A study's public matrix, which everybody expands from the same few published facts."""
+"""Public matrix of a study, expanded from published facts."""
 
 from __future__ import annotations
 

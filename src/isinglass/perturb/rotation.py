@@ -1,4 +1,4 @@
-"""Random rotation of the scaled table about a random centre, after Chen and Liu."""
+"""Random rotation of the scaled table (Chen and Liu)."""
 
 from __future__ import annotations
 

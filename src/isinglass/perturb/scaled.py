@@ -1,4 +1,4 @@
-"""Perturbations that mix columns, and so bring each of them to [0, 1] first."""
+"""Base class of perturbations that mix columns, scaled to [0, 1] first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture that can also be read, drawn for a light page and for a dark one."""
+"""Chart with a text alternative, drawn for light and dark pages."""
 
 from __future__ import annotations
 

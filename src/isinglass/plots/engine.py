@@ -1,4 +1,4 @@
-"""The one door to the chart engine: a specification in, a picture out."""
+"""Chart engine: a specification in, a picture out."""
 
 from __future__ import annotations
 

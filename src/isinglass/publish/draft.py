@@ -1,4 +1,4 @@
-"""A release between being written and being named: what a gate may look at before it leaves."""
+"""Draft of a release: complete, but not yet named."""
 
 from __future__ import annotations
 

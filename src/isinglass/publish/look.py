@@ -1,4 +1,4 @@
-"""The first pass over a table: all that must be known, or refused, before a byte is written."""
+"""First pass over a table: checks and statistics before a byte is written."""
 
 from __future__ import annotations
 

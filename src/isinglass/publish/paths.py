@@ -1,4 +1,4 @@
-"""Which files a release reads and writes, and that no two of them are the same."""
+"""Paths that a release reads and writes, all different."""
 
 from __future__ import annotations
 

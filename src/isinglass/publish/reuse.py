@@ -1,4 +1,4 @@
-"""Perturbing with a key that exists: when that is sound, and when it must be refused."""
+"""Reuse of a key, and when it is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second pass over a table: perturb block by block and write, never more than a few at once."""
+"""Second pass over a table: perturb and write block by block."""
 
 from __future__ import annotations
 

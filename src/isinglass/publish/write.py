@@ -1,4 +1,4 @@
-"""Writing a release: two passes in bounded memory, whole files or none."""
+"""Writing of a release in two passes and bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading one block ahead while the last one is worked on."""
+"""Read-ahead: the next block is read while this one is worked on."""
 
 from __future__ import annotations
 

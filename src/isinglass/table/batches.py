@@ -1,4 +1,4 @@
-"""How large a batch is, and what every table's columns must satisfy."""
+"""Batch sizes, and checks that every table's columns must pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns are perturbed, one-hot encoded, kept as they are, or dropped."""
+"""Column roles: perturbed, one-hot encoded, kept or dropped."""
 
 from __future__ import annotations
 

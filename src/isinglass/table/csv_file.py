@@ -1,4 +1,4 @@
-"""CSV files, plain or compressed: read in blocks, with errors that quote no value."""
+"""Reader of CSV files in blocks; errors quote no value."""
 
 from __future__ import annotations
 

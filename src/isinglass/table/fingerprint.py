@@ -1,4 +1,4 @@
-"""Keyed digests by which an owner knows a table again, however it was rearranged meanwhile."""
+"""Keyed fingerprint of a table that survives rearrangement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory there is, and how to say so."""
+"""Available memory, and how to print sizes."""
 
 from __future__ import annotations
 

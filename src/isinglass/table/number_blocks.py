@@ -1,4 +1,4 @@
-"""A table as a search reads it: blocks of numbers and codes, the same on every pass."""
+"""Blocks of numbers and codes, the same on every pass over a table."""
 
 from __future__ import annotations
 

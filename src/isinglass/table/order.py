@@ -1,4 +1,4 @@
-"""Row order as a leak: columns that follow the row number, or their own neighbors."""
+"""Row-order leaks: columns that follow the row number or their neighbors."""
 
 from __future__ import annotations
 

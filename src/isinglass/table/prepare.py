@@ -1,4 +1,4 @@
-"""From a table's batches to clean blocks of numbers: missing values settled, categories encoded."""
+"""Batches made numeric: missing values settled, categories encoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening tables: Parquet, Arrow, CSV, frames and arrays, read in batches of bounded memory."""
+"""Table reader: Parquet, Arrow, CSV, frames and arrays in batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scaling to [0, 1] per column, by bounds that are declared in public or learned in private."""
+"""Scaling of columns to [0, 1] by declared or learned bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in a keyed order, in bounded memory: sorted by secret tags, bucket by bucket."""
+"""Keyed shuffle of rows in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one pass over a table learns about its columns: rows, range, deviation."""
+"""Survey of a table's columns in one pass: rows, range, deviation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments of one hidden coordinate: f(X) and f(Y) for a normal pair (X, Y)."""
+"""Moments of one hidden unit."""
 
 from __future__ import annotations
 

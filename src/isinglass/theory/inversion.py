@@ -1,4 +1,4 @@
-"""Records behind a release, by least squares on the whole network from several starts."""
+"""Inversion of a network by nonlinear least squares from several starts."""
 
 from __future__ import annotations
 

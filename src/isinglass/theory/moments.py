@@ -1,4 +1,4 @@
-"""What a random distortion does to inner products and distances, on average and in spread.
+"""Moments of inner products and distances under random distortion.
 
 A record x leaves as B + Q f(slope (A + W x)). W (n_hidden rows), A, Q (n_components rows) and B
 have independent normal entries of standard deviations sigma_w, sigma_a, sigma_q, sigma_b. In one

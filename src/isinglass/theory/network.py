@@ -1,4 +1,4 @@
-"""A network z = B + Q f(A + W x): its values, and their derivatives by the record."""
+"""Values and derivatives of a network z = B + Q f(A + W x)."""
 
 from __future__ import annotations
 

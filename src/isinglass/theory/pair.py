@@ -1,4 +1,4 @@
-"""The normal pair (X, Y) that two records become in one hidden coordinate."""
+"""Normal pair (X, Y) of one hidden unit for two records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attacker knows of single columns: their bounds, and how alike two of them look."""
+"""Bounds, deviations and marginal distances of single columns."""
 
 from __future__ import annotations
 

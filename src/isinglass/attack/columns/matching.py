@@ -1,4 +1,4 @@
-"""Which released column is which of the table's, by their shapes and by how they go together."""
+"""Matching of released columns with the table's, by marginals and by dependence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The units in which a tool may have worked: the table's, deviations, ranges."""
+"""Scalings that a tool may have applied to a table: none, unit deviation, unit range."""
 
 from __future__ import annotations
 

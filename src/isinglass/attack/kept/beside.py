@@ -1,4 +1,4 @@
-"""Columns made of what is known beside the release: kept values, groups, the order of rows."""
+"""Extra predictor columns for learners: kept values, groups and the order of rows."""
 
 from __future__ import annotations
 

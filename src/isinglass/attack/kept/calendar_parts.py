@@ -1,4 +1,4 @@
-"""Dates and times in numbers or text, and the parts of the calendar they fall into."""
+"""Calendar parts (weekday, month, hour, ...) of dates and times in numbers or text."""
 
 from __future__ import annotations
 

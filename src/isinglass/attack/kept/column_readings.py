@@ -1,4 +1,4 @@
-"""A kept column read as numbers, as moments, and as texts."""
+"""Readings of a kept column: as numbers, as times and as text."""
 
 from __future__ import annotations
 

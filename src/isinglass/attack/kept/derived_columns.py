@@ -1,4 +1,4 @@
-"""Parts of a kept value that may say what the whole value says: weekday, prefix, digits, words."""
+"""Parts of kept values that may predict the table: weekday, prefix, digits, words."""
 
 from __future__ import annotations
 

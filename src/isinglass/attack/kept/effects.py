@@ -1,4 +1,4 @@
-"""Effects of several parts of kept values at once, with variances that are known beforehand."""
+"""Random-effects model with several parts of kept values at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group means with shrinkage: what records of one category have in common."""
+"""Group means with shrinkage, for kept columns that hold categories."""
 
 from __future__ import annotations
 

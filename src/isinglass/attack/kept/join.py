@@ -1,4 +1,4 @@
-"""Exact joins: a released row and a public record differ in no column that left as it was."""
+"""Exact join of released rows and public records on the columns that were kept."""
 
 from __future__ import annotations
 

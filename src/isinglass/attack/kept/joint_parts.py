@@ -1,4 +1,4 @@
-"""Functions of one or two kept columns, as groups or waves of their rows."""
+"""Functions of one or two kept columns, used as groups or as periodic signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions of one or two kept columns tell more than the parts of single columns."""
+"""Search for functions of two kept columns that predict more than single columns do."""
 
 from __future__ import annotations
 

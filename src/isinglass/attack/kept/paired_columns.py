@@ -1,4 +1,4 @@
-"""Functions of two kept columns: differences, ratios, equality, squares of a board."""
+"""Functions of two kept columns: difference, ratio, equality, grid cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of kept columns tell something of the records, beyond chance."""
+"""Selection of the parts of kept columns that predict records beyond chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept columns read by those parts of their values that matter for the records of a table."""
+"""Kept columns with the parts of their values that matter for a given table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records predicted from the columns that were kept."""
+"""Prediction of records from kept columns."""
 
 from __future__ import annotations
 

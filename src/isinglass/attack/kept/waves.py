@@ -1,4 +1,4 @@
-"""Periods of any length in kept numbers and moments."""
+"""Periodic signals of any period in kept numbers and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations of the few values that columns take, and those whose images are near a row."""
+"""Enumeration of value combinations whose images lie near a released row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of components: which column of the table each is, by what is known of single columns."""
+"""Assignment of unnamed components to the table's columns."""
 
 from __future__ import annotations
 

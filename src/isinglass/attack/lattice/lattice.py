@@ -1,4 +1,4 @@
-"""Lattices: a linear mixture of whole numbers gives its columns away by its row differences."""
+"""Lattice of row differences, which gives away whole numbers under a linear mixture."""
 
 from __future__ import annotations
 

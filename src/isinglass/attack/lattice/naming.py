@@ -1,4 +1,4 @@
-"""Columns of a table of whole numbers, told from the coordinates of its rows on a lattice."""
+"""Assignment of lattice coordinates to the columns of a table of whole numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reduction of lattice bases in floating point, after Lenstra, Lenstra and Lovász."""
+"""Lattice basis reduction in floating point (Lenstra, Lenstra, Lovász 1982)."""
 
 from __future__ import annotations
 

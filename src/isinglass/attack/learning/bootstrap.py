@@ -1,4 +1,4 @@
-"""Links that are nearly certain taken for further pairs, from which the map is learned again."""
+"""Bootstrap of known pairs: take nearly certain links as further pairs and learn again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The release as a function of the record: what each public record would look like in it."""
+"""Prediction of the released row of each public record."""
 
 from __future__ import annotations
 

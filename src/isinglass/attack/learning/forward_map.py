@@ -1,4 +1,4 @@
-"""Maps from the record to its released row, learned from pairs."""
+"""Forward maps, from the record to its released row, learned from pairs."""
 
 from __future__ import annotations
 

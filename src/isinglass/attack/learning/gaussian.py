@@ -1,4 +1,4 @@
-"""The best linear estimate of y from z = T y + noise, and the two moments of y it needs."""
+"""Best linear estimate of y from z = T y + noise, and the moments of y it needs."""
 
 from __future__ import annotations
 

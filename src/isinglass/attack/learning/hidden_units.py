@@ -1,4 +1,4 @@
-"""Hidden units: functions f(w x + a) of the record that are linear functions of the release."""
+"""Search for hidden units: functions f(w x + a) that are linear in the release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curved maps learned from pairs: products of columns, hinges, nearest neighbors, trees."""
+"""Nonlinear regressions on pairs: products, hinges, nearest neighbors, trees."""
 
 from __future__ import annotations
 

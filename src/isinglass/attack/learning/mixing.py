@@ -1,4 +1,4 @@
-"""What can be learnt of the private matrix T + D: from known pairs, and from the release itself."""
+"""Estimates of a private matrix T + D from known pairs and from the release itself."""
 
 from __future__ import annotations
 

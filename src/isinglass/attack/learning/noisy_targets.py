@@ -1,4 +1,4 @@
-"""Regression on noisy targets: what a release with noise has in common with another one."""
+"""Regression of one noisy release on another release of the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A distortion's own formula, fitted to known pairs: release = b + Q f(a + W record)."""
+"""Fit of a distortion's own formula, b + Q f(a + W record), to known pairs."""
 
 from __future__ import annotations
 

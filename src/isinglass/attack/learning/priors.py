@@ -1,4 +1,4 @@
-"""Estimates of y under priors that are not normal: a sample as it is, and a Laplace law."""
+"""Posterior means under priors that are not normal: an empirical sample, a Laplace law."""
 
 from __future__ import annotations
 

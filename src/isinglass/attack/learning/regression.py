@@ -1,4 +1,4 @@
-"""Maps learned from pairs, each with its errors on pairs it was not shown."""
+"""Linear, ridge and kernel regressions on pairs, with leave-one-out errors."""
 
 from __future__ import annotations
 

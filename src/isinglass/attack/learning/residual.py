@@ -1,4 +1,4 @@
-"""Guesses of records learned from known pairs, with the covariance of their errors."""
+"""Inverse maps learned from pairs, with the covariance of their errors."""
 
 from __future__ import annotations
 

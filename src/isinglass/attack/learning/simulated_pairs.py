@@ -1,4 +1,4 @@
-"""Pairs made from a sample by the map that known pairs teach, to learn the way back from."""
+"""Training pairs simulated from a sample through the map that known pairs teach."""
 
 from __future__ import annotations
 

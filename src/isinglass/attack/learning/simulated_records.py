@@ -1,4 +1,4 @@
-"""Records drawn by a key holder and released with the key, so that ways back can be tried."""
+"""Training pairs simulated by a key holder, who can release records of his own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study publishes, as an attacker uses it: the way from a record x to y = f(x) and back."""
+"""Public maps of a study: from a record x to y = f(x), and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells that were left nearly as they were: each that agrees counts by how rarely one would."""
+"""Linking by cells that were left nearly unchanged, weighted by how rare agreement is."""
 
 from __future__ import annotations
 

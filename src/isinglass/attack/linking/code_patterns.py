@@ -1,4 +1,4 @@
-"""What codes leave of a table: which cells are equal, and how often a value occurs."""
+"""Features of coded tables: which cells are equal, and how often a value occurs."""
 
 from __future__ import annotations
 

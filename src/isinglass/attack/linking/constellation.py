@@ -1,4 +1,4 @@
-"""Find a few points in many, turned and shifted, by the distances between them."""
+"""Search for a few points among many, up to rotation and shift, by their distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features in which a released row and its record may agree, weighted by what known pairs show."""
+"""Families of row features, weighted by what known pairs show."""
 
 from __future__ import annotations
 

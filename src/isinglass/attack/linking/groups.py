@@ -1,4 +1,4 @@
-"""Whose mean is it: the groups of records behind released means."""
+"""Linking of released means with the groups of records behind them."""
 
 from __future__ import annotations
 

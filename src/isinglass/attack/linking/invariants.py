@@ -1,4 +1,4 @@
-"""What stays of a row that was multiplied by a number of its own: direction, ratios, sizes."""
+"""Features that survive a factor per row: direction, ratios, sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What any mixture or rotation keeps of a table, without a pair: each row's place among all."""
+"""Invariants of linear maps and rotations: each row's distance from the mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well public records fit released rows: as told, or learned from pairs both ways."""
+"""Scores of public records against released rows, by stated or learned maps."""
 
 from __future__ import annotations
 

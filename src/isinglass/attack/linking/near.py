@@ -1,4 +1,4 @@
-"""The nearest record of each row, exactly in small tables and along a line in large ones."""
+"""Nearest record of each row: exact in small tables, along one direction in large ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pattern tells records apart: by the rank of the truth, or by how much one stands out."""
+"""Choice of the feature that identifies records best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well public records fit released rows under the pattern that was chosen."""
+"""Scores of public records against released rows, by the chosen feature."""
 
 from __future__ import annotations
 

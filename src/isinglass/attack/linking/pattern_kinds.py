@@ -1,4 +1,4 @@
-"""All kinds of features of rows whose columns correspond to the table's."""
+"""List of row features for releases whose columns correspond to the table's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Singling out by conditions read off one released row, and linking of two halves of a record."""
+"""Conditions read off a released row that may single out one person."""
 
 from __future__ import annotations
 

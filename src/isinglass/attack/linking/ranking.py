@@ -1,4 +1,4 @@
-"""How far down a public table the true records of known pairs come."""
+"""Rank of the true record among all public records, for known pairs."""
 
 from __future__ import annotations
 

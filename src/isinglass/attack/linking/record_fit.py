@@ -1,4 +1,4 @@
-"""How well every public record fits every released row: the log-likelihood of the difference."""
+"""Log-likelihood of the difference between every public record and every released row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise in steps of a grid leaves what is left of a value after full steps."""
+"""Residues of values modulo the step of a noise that comes in steps."""
 
 from __future__ import annotations
 

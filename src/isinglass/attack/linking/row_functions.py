@@ -1,4 +1,4 @@
-"""Functions of a row that a release keeps: totals, sizes, and those that known pairs reveal."""
+"""Functions of a row that a release keeps: totals, sizes, and those found from pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums and differences of two records, in which all pairs of a public table can be looked up."""
+"""Linking of released sums and differences with pairs of public records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays of a row when its values change places, or all move by one number: order, gaps."""
+"""Features that survive permuted or shifted values within a row: order and gaps."""
 
 from __future__ import annotations
 

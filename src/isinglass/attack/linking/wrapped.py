@@ -1,4 +1,4 @@
-"""Values that run round a circle: a column times a number, of which only the rest is released."""
+"""Linking of values that were multiplied by a number and wrapped around."""
 
 from __future__ import annotations
 

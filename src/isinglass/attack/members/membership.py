@@ -1,4 +1,4 @@
-"""Membership: how likely a record is to be among those that a release was made from."""
+"""Membership scores: how likely a record is to be among those behind a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Membership of a model's training records: errors of the model against those of shadow models."""
+"""Membership in a model's training set, by likelihood ratio with shadow models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Membership by likelihood: how much likelier a released row is with a record than without it."""
+"""Membership in a release, by likelihood ratio under the stated law of the noise."""
 
 from __future__ import annotations
 

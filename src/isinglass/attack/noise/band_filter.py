@@ -1,4 +1,4 @@
-"""Noise filter for rows in order: optimal shrinkage in bands of a transform along the rows."""
+"""Noise filter for ordered rows: optimal shrinkage in frequency bands along the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posterior means under noise that ends somewhere: uniform noise, and cut factors."""
+"""Posterior means under uniform noise, where every cell bounds its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one released cell tells of its value, by the law of the noise and facts of the column."""
+"""Posterior mean of a single value, given its released cell and the law of the noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise that anybody can draw again: of a well-known generator with a seed that people use."""
+"""Noise drawn again from well-known generators with seeds that people use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits that need no pairs: by the public parameters of noise, or by distance."""
+"""Scores of records against rows without known pairs: by stated noise, or by distance."""
 
 from __future__ import annotations
 

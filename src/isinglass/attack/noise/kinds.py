@@ -1,4 +1,4 @@
-"""Records of a few kinds under noise: a mixture fitted to the release alone."""
+"""Mixture model of records of a few kinds, fitted to a noisy release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a release's noise is: from what its owner said, or from what columns should be."""
+"""Law of additive noise, as stated by the owner or estimated from column variances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The noise filter in a release's own units."""
+"""Noise filter in the release's own units."""
 
 from __future__ import annotations
 

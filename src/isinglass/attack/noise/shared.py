@@ -1,4 +1,4 @@
-"""Noise that many rows share: find it and take it off."""
+"""Noise that many rows share, estimated and subtracted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a release's columns are the table's own, and how much noise is in them."""
+"""Variance of the noise in a release, and whether its columns are the table's own."""
 
 from __future__ import annotations
 

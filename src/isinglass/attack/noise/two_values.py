@@ -1,4 +1,4 @@
-"""Columns of two values, and choices among several: what noise leaves of them is their odds."""
+"""Posterior odds for columns of two values and for one-hot categories."""
 
 from __future__ import annotations
 

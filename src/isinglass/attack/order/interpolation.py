@@ -1,4 +1,4 @@
-"""Interpolation of known values along the rows: Gaussian processes of the position."""
+"""Interpolation of known values along the rows by Gaussian processes."""
 
 from __future__ import annotations
 

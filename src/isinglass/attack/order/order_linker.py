@@ -1,4 +1,4 @@
-"""How well public records fit released rows by the order of the rows."""
+"""Scores of public records against released rows, by the order of the rows."""
 
 from __future__ import annotations
 

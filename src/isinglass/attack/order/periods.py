@@ -1,4 +1,4 @@
-"""Periods: rows of the same person, hour or place that come back every so many rows."""
+"""Periods in the row order: the same person, hour or place every so many rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of rows that belong together: households, visits, readings of one device."""
+"""Blocks of consecutive rows that belong together: households, visits, devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known records in rows that have an order: learn from them, interpolate between them."""
+"""Learning and interpolation from known records in ordered rows."""
 
 from __future__ import annotations
 

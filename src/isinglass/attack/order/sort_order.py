@@ -1,4 +1,4 @@
-"""Sorted tables: the columns, or the score, by which a table was sorted, found by known pairs."""
+"""Sort keys of sorted tables, found from known pairs."""
 
 from __future__ import annotations
 

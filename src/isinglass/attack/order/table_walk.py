@@ -1,4 +1,4 @@
-"""Walks through a public table: the next row is a near neighbor, as in a hidden Markov model."""
+"""Hidden Markov model of a file as a walk between near records of a public table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of columns taken together: shares of a value in two of them, and rows that go together."""
+"""Views that combine columns: sums, differences, products of two released columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One number added to all values of a row: without it the columns are as narrow as they should."""
+"""Removal of a number that was added to all values of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views along the rows: what running sums, moving means and drifting noise hide from nobody."""
+"""Views along the rows: differences, ratios and filters of consecutive rows."""
 
 from __future__ import annotations
 

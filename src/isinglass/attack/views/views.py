@@ -1,4 +1,4 @@
-"""Views: what a snoop may turn a release into before attacking it."""
+"""Views: transformations of a release to attack instead of the release itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which row of a release belongs to which record: by order, by a key column, or nobody knows."""
+"""Alignment of a release's rows with the table's, by order or by a key column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An audit of two files: which columns and rows of them belong together, then the audit itself."""
+"""Audit of two files: match their columns and rows, then audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether released rows stand in the order of the table's records, tested against chance."""
+"""Permutation test of whether two files have their rows in the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of several rows a record, or of one column a record, as one row a record."""
+"""Folding of releases with several rows per record into one row per record."""
 
 from __future__ import annotations
 

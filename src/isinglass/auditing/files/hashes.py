@@ -1,4 +1,4 @@
-"""Unsalted hashes in a release: whoever hashes what may stand there sees whether it does."""
+"""Search for unsalted hashes of values or records in a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of a file that hold no rows: whatever could carry records there is refused."""
+"""Check of a file's places outside its rows: metadata, categories, stray bytes."""
 
 from __future__ import annotations
 

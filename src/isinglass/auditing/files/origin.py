@@ -1,4 +1,4 @@
-"""How a release was made: shown by its key, or only said; and seeds that people use, tried."""
+"""Origin of a release: shown by its key, or only stated; and a trial of common seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose record each row is: as its owner says, or by a column that repeats as an id would."""
+"""Person of each row: stated by the owner, or guessed from a column that repeats."""
 
 from __future__ import annotations
 

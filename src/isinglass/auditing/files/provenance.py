@@ -1,4 +1,4 @@
-"""What a release tells about the table it was made from: columns, order, public parameters."""
+"""Columns, row order and public parameters that a release states of its table."""
 
 from __future__ import annotations
 

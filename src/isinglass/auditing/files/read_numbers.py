@@ -1,4 +1,4 @@
-"""Numbers in any column of a release: in lists, times, and inside text."""
+"""Numbers in columns of any type: lists, times and text."""
 
 from __future__ import annotations
 

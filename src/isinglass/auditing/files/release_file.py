@@ -1,4 +1,4 @@
-"""A release as it lies on disk: which of its columns are attacked, and which are read beside."""
+"""Release on disk: columns to attack, and columns known besides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which released row belongs to which record: by identifier, by order, by a fold, or unknown."""
+"""Matching of released rows with records: by identifier, order or fold, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of a foreign file's rows, where it is not the table's: looked for with the table."""
+"""Search for the row order of a file whose rows were moved."""
 
 from __future__ import annotations
 

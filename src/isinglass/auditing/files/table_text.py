@@ -1,4 +1,4 @@
-"""Text of the table that is numbers, and columns that left as they were without being attacked."""
+"""Text columns of the table, and columns that left without being attacked."""
 
 from __future__ import annotations
 

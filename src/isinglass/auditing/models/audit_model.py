@@ -1,4 +1,4 @@
-"""An audit of a model: can somebody tell which records it was trained on?"""
+"""Audit of a model: membership of its training records."""
 
 from __future__ import annotations
 

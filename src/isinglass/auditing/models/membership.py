@@ -1,4 +1,4 @@
-"""Membership for models: a model's training records against records that it never saw."""
+"""Membership test for models: training records against records never seen."""
 
 from __future__ import annotations
 

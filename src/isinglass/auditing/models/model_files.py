@@ -1,4 +1,4 @@
-"""An audit of a model on disk: the table it was trained on, and records it never saw."""
+"""Audit of a model file with its training table."""
 
 from __future__ import annotations
 

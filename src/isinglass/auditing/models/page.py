@@ -1,4 +1,4 @@
-"""The page of a model's audit: verdict, policy, membership, assumptions, settings."""
+"""HTML page of a model's audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a model's audit: the same editions as a release's, on a page of its own."""
+"""Report of a model's audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shadow models: autoencoders of a model's own shape, trained on random halves of records."""
+"""Shadow models: autoencoders of the same shape, trained on random halves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each named attacker got of a model, and the verdict on it."""
+"""Results per attacker and verdict on a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of a report, from findings: scores, attacks, columns, linkage, the frontier."""
+"""Figures of a report: scores, attacks, columns, linkage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim about privacy must answer, by the headings of NIST SP 800-226."""
+"""Report section with the questions of NIST SP 800-226."""
 
 from __future__ import annotations
 

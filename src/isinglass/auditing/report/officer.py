@@ -1,4 +1,4 @@
-"""The page a data-protection officer can sign from: risks in plain words, first in a report."""
+"""Page for a data-protection officer: risks in plain words, with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as one HTML page that loads nothing: verdict, assumptions, numbers, settings."""
+"""Technical page of a report, as one HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit hands over: findings that can be read, saved and passed on."""
+"""Report of an audit: findings that can be read, saved and passed on."""
 
 from __future__ import annotations
 

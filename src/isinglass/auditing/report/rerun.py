@@ -1,4 +1,4 @@
-"""How to run an audit, or a search, again: the command it was, or a line of code."""
+"""Command or code line that runs an audit or a search again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The risks a data-protection officer asks about, each with an interval and the limit it has."""
+"""Risks with intervals and limits: singling out, linkability, inference."""
 
 from __future__ import annotations
 

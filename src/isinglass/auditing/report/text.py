@@ -1,4 +1,4 @@
-"""The sentences of a report: findings said to a person who has not read the papers."""
+"""Sentences of a report."""
 
 from __future__ import annotations
 

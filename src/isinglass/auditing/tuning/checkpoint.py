@@ -1,4 +1,4 @@
-"""A search's memory: every measurement in one file, so that a stopped search goes on."""
+"""Checkpoint of a search: every evaluation in one file."""
 
 from __future__ import annotations
 

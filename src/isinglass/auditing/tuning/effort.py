@@ -1,4 +1,4 @@
-"""How much of an audit one measurement of a search runs, so that its cost is bounded."""
+"""Effort limits of one evaluation in a search."""
 
 from __future__ import annotations
 

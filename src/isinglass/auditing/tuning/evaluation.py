@@ -1,4 +1,4 @@
-"""One setting, measured once: draw a key, release, attack, look for the outliers."""
+"""Evaluation of one setting: release, attack, detect."""
 
 from __future__ import annotations
 

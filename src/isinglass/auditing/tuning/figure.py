@@ -1,4 +1,4 @@
-"""The picture of a search: how much is still found, against what the strongest attack gets."""
+"""Figure of a search: detection against the strongest attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search over settings ends with: the ones nobody beats, and the one to use."""
+"""Frontier of a search: settings that no other beats in both respects."""
 
 from __future__ import annotations
 

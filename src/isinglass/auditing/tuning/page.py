@@ -1,4 +1,4 @@
-"""A frontier as one HTML page that loads nothing: the advice, the picture, the numbers."""
+"""HTML page of a frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements of one setting as a point of the frontier, the order of points, and the advice."""
+"""Points of a frontier, their order, and the advice drawn from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings worth trying: every method by its name, with its strength to vary."""
+"""Search space: every method with its strength."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for a setting: methods and strengths by successive halving."""
+"""Search for a setting by successive halving."""
 
 from __future__ import annotations
 

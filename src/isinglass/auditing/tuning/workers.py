@@ -1,4 +1,4 @@
-"""Measurements of a search, made one after the other or in processes of their own."""
+"""Worker processes of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch of queries on its way through the ledger: what is known, what is new, what it costs."""
+"""Batch of queries in a ledger transaction: known answers, new ones, and their price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spatial budget: what may still be spent at a place, decided by queries alone."""
+"""Spatial budget: what may still be spent at a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first use of a ledger fixes for all later ones."""
+"""Contract of a ledger: the settings that its first use fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chain: every entry sealed, under the ledger's secret, together with the one before it."""
+"""Ledger entries, each sealed together with the one before."""
 
 from __future__ import annotations
 

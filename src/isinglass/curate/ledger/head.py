@@ -1,4 +1,4 @@
-"""What a ledger keeps in a second place: its secret, and the head of its chain as last seen."""
+"""Secret file and noted head of a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: an answer is checked, paid for, drawn and written down before it leaves."""
+"""Ledger: checks, charges and stores an answer before it leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index of past spends: how much was spent within reach of a place, exactly and quickly."""
+"""Spatial index of past spends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger's entries add up to: the terms, the version of the table, and the spends."""
+"""Ledger state replayed from its entries: contract, table version, spends."""
 
 from __future__ import annotations
 

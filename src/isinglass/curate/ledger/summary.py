@@ -1,4 +1,4 @@
-"""What `ledger show` tells of a ledger: its terms, their changes and what was spent."""
+"""Summary of a ledger for `ledger show`."""
 
 from __future__ import annotations
 

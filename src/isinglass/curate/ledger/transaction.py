@@ -1,4 +1,4 @@
-"""The one way into a ledger: locked, caught up with everybody else's entries, head noted."""
+"""Ledger transactions: lock, replay new entries, check the noted head, commit."""
 
 from __future__ import annotations
 

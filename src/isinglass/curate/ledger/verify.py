@@ -1,4 +1,4 @@
-"""Is a ledger whole? Every seal, every number, every spend under its cap, and the noted head."""
+"""Verification of a ledger: seals, numbering, spends under their caps, noted head."""
 
 from __future__ import annotations
 

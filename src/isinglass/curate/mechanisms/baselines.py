@@ -1,4 +1,4 @@
-"""Two simple baselines, B1 and B2, to compare with: they answer alike about every record."""
+"""Baseline mechanisms B1 and B2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn a differentially private mechanism into a sensitively private one that errs less."""
+"""Compiler from differentially private to sensitively private mechanisms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a set of queries costs together: the rules of composition, as objects that explain."""
+"""Composition rules: what a set of queries costs together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Try to break a mechanism: every small table of a universe, every query, every neighbour."""
+"""Exhaustive test of a mechanism's guarantee on small universes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question and its price: the true answer, turned over with a chance that is known exactly."""
+"""Mechanisms: the true answer, flipped with an exact probability."""
 
 from __future__ import annotations
 

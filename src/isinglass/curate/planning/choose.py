@@ -1,4 +1,4 @@
-"""Choosing beta and r on public or past records, by a share of anomalies or by labels."""
+"""Choice of beta and r on public or past records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to expect of answers at a price, record by record and without drawing any."""
+"""Expected errors of answers at a price."""
 
 from __future__ import annotations
 

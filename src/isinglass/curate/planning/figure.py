@@ -1,4 +1,4 @@
-"""The picture of a plan: what is found, and how many queries it buys, against epsilon."""
+"""Figure of a plan: detection and number of queries against epsilon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning before anything is asked: which epsilon finds enough, and how many queries that buys."""
+"""Plan of a curator: epsilon, expected detection and number of queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing r on the private table itself, for a price that is charged everywhere."""
+"""Private choice of r on the table itself, charged everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definition of anomaly must supply and prove before a curator can answer it."""
+"""Base class of questions a curator can answer."""
 
 from __future__ import annotations
 

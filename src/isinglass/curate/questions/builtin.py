@@ -1,4 +1,4 @@
-"""The three built-in questions, and how many changes of the table lie between their answers."""
+"""Built-in questions, and how many changes of the table lie between their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private table as a question may see it: how many records are near a place, or at it."""
+"""Counts of the private table's records near a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger needs of a database: one lock, rows added at the end, a few look-ups."""
+"""Base class of ledger databases: one lock, appended rows, a few queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ledger in PostgreSQL: a schema of its own, one advisory lock, durable settings checked."""
+"""PostgreSQL backend: a schema of its own, an advisory lock, durable settings checked."""
 
 from __future__ import annotations
 

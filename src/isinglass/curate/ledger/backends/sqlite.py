@@ -1,4 +1,4 @@
-"""A ledger in a file of SQLite."""
+"""SQLite backend, and the choice of a backend by address."""
 
 from __future__ import annotations
 
