@@ -14,13 +14,19 @@ MOST_LINES, FEWEST_LINES = 400, 40
 
 #: Larger than `MOST_LINES`, and why.
 LARGE = {
+    "isinglass.attack.knowledge": "the facts an attacker may hold, each with an example that runs",
     "isinglass.auditing.audit": "the order of an audit's steps; its settings move out with them",
+    "isinglass.auditing.policy": "all demands of a policy, and the line that answers each",
+    "isinglass.curate.ledger.ledger": "the ledger's public methods, with examples that run",
 }
 #: Fewer than `FEWEST_LINES` lines of code and one importer, and why they stand alone.
 SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
-    "isinglass.auditing.report.errors_section": "a part of the page, as its other parts are",
+    "isinglass.attacks": "public: the names in its stub file",
+    "isinglass.curate.answer": "public: what every question is answered with",
     "isinglass.curate.ledger.summary": "its importer, ledger, is as long as a file may be",
+    "isinglass.mechanisms": "public: the names in its stub file",
+    "isinglass.metrics": "public: the names in its stub file",
     "isinglass.measure.assignment": "a lemma's greedy order, which benchmarks measure alone",
     "isinglass.theory.bounds": "public: the bounds of one paper, each a formula",
     "isinglass_papers.core.run": "the papers' only door, and so what their command imports",
