@@ -124,7 +124,7 @@ def test_strong_noise_gives_no_member_away():
 def test_known_pairs_and_the_sample_are_not_counted_as_recognized():
     drawn = drawn_from(ig.AdditiveNoise(scale=1.0, random_state=0))
     results = membership(drawn, np.random.default_rng(0))
-    known = min(60, drawn.scene.cast.most_pairs) + len(drawn.scene.cast.sample)
+    known = min(60, drawn.scene.split.most_pairs) + len(drawn.scene.split.sample)
     assert known > 60
     assert {m.n_members for m in results} == {320 - known}
     assert {m.n_others for m in results} == {80}

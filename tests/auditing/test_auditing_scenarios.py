@@ -20,7 +20,7 @@ from isinglass.attack.registry import ATTACKS
 from isinglass.auditing import scenarios
 from isinglass.auditing.scenarios import steps_of
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.split import FEW_PAIRS, cast_rows
+from isinglass.auditing.split import FEW_PAIRS, split_rows
 
 TABLE = np.random.default_rng(3).normal(size=(900, 8))
 
@@ -42,8 +42,8 @@ class MeanAttack(Attack):
 
 
 def scene(**more):
-    cast = cast_rows(len(TABLE), TABLE.shape[1], np.arange(9), np.random.default_rng(0))
-    return Scene(TABLE, TABLE + 1.0, cast, **more)
+    split = split_rows(len(TABLE), TABLE.shape[1], np.arange(9), np.random.default_rng(0))
+    return Scene(TABLE, TABLE + 1.0, split, **more)
 
 
 def described(*given, of=None, **settings):

@@ -18,7 +18,7 @@ from isinglass.auditing.scoring import (
     score_rows,
     wilson,
 )
-from isinglass.auditing.split import all_rows, cast_rows, far_rows, pair_levels
+from isinglass.auditing.split import all_rows, far_rows, pair_levels, split_rows
 
 
 def yard_of(table):
@@ -189,15 +189,15 @@ def test_gain_limits_hold_the_gain():
 def test_no_record_is_both_known_and_scored(n_rows, n_columns, seed):
     rng = np.random.default_rng(seed)
     outliers = rng.permutation(n_rows)[: n_rows // 10]
-    cast = cast_rows(n_rows, n_columns, outliers, rng, enough=50)
-    assert len(set(cast.attacked.tolist())) == len(cast.attacked)
-    scored = cast.attacked[cast.chosen | cast.outlier]
-    assert not set(scored.tolist()) & set(cast.sample.tolist())
-    assert sorted(cast.attacked.tolist()) == list(range(n_rows))
-    assert not cast.chosen[: cast.n_known].any()
-    assert not cast.outlier[: cast.n_known].any()
-    scored_outliers = set(cast.attacked[cast.outlier].tolist())
-    given_away = set(cast.attacked[: cast.n_known].tolist()) | set(cast.sample.tolist())
+    split = split_rows(n_rows, n_columns, outliers, rng, enough=50)
+    assert len(set(split.attacked.tolist())) == len(split.attacked)
+    scored = split.attacked[split.chosen | split.outlier]
+    assert not set(scored.tolist()) & set(split.sample.tolist())
+    assert sorted(split.attacked.tolist()) == list(range(n_rows))
+    assert not split.chosen[: split.n_known].any()
+    assert not split.outlier[: split.n_known].any()
+    scored_outliers = set(split.attacked[split.outlier].tolist())
+    given_away = set(split.attacked[: split.n_known].tolist()) | set(split.sample.tolist())
     assert scored_outliers == set(outliers.tolist()) - given_away
 
 
@@ -210,17 +210,17 @@ def test_pair_levels():
 
 
 def test_of_a_large_release_an_attack_sees_a_part():
-    cast = cast_rows(50_000, 3, np.arange(40), np.random.default_rng(0))
-    assert cast.chosen.sum() == 9604
-    assert len(cast.attacked) < 12_000
+    split = split_rows(50_000, 3, np.arange(40), np.random.default_rng(0))
+    assert split.chosen.sum() == 9604
+    assert len(split.attacked) < 12_000
     # Records of the sample are looked for among the rows, which so must be there.
-    assert np.isin(cast.sample[:1000], cast.attacked[cast.n_few :]).all()
+    assert np.isin(split.sample[:1000], split.attacked[split.n_few :]).all()
 
 
 def test_given_knowledge_attacks_every_row():
-    cast = all_rows(10, np.array([2, 5]))
-    assert cast.chosen.all()
-    assert cast.outlier.nonzero()[0].tolist() == [2, 5]
+    split = all_rows(10, np.array([2, 5]))
+    assert split.chosen.all()
+    assert split.outlier.nonzero()[0].tolist() == [2, 5]
 
 
 def test_records_that_carry_a_column_are_scored_and_never_given_away():
@@ -232,7 +232,7 @@ def test_records_that_carry_a_column_are_scored_and_never_given_away():
     far = far_rows(table)
     np.testing.assert_array_equal(far, [17, 401])
     for seed in range(20):
-        cast = cast_rows(600, 3, np.arange(5), np.random.default_rng(seed), enough=50, far=far)
-        assert np.isin(far, cast.attacked[cast.chosen]).all()
-        assert not np.isin(far, cast.sample).any()
-        assert len(np.unique(cast.attacked)) == len(cast.attacked) == 600
+        split = split_rows(600, 3, np.arange(5), np.random.default_rng(seed), enough=50, far=far)
+        assert np.isin(far, split.attacked[split.chosen]).all()
+        assert not np.isin(far, split.sample).any()
+        assert len(np.unique(split.attacked)) == len(split.attacked) == 600

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.auditing.chance_tables import fresh_copy, share_of_copies, shuffled_columns
 from isinglass.auditing.findings import (
-    MUCH,
+    RECOVERED_GAIN,
     AttackResult,
     ColumnResult,
     Privacy,
@@ -197,7 +197,7 @@ def _same_values(table: Array, released: Array) -> list[int | None]:
         own = np.unique(column.astype(np.float32))
         shares = [float(np.isin(own, other, assume_unique=True).mean()) for other in values]
         best = int(np.argmax(shares))
-        found.append(best if len(own) > 1 and shares[best] >= MUCH else None)
+        found.append(best if len(own) > 1 and shares[best] >= RECOVERED_GAIN else None)
     return found
 
 
@@ -206,10 +206,10 @@ def assumptions_of(
 ) -> tuple[AuditNote, ...]:
     """What the attackers were given."""
     told = Kind.NOTHING_KNOWN if scene.parameters is None else Kind.PARAMETERS_KNOWN
-    cast = scene.cast
+    split = scene.split
     said = [
         AuditNote.of(told),
-        AuditNote.of(Kind.KNOWLEDGE_DEALT, n_sample=len(cast.sample), n_pairs=cast.most_pairs),
+        AuditNote.of(Kind.KNOWLEDGE_DEALT, n_sample=len(split.sample), n_pairs=split.most_pairs),
         AuditNote.of(Kind.NAMED_AT_BEST),
     ]
     if most_pairs is not None:

@@ -19,12 +19,12 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.auditing.findings import (
     ATTACKERS,
-    MUCH,
     NOT_MEASURED,
     PARTLY,
+    PARTLY_RECOVERED_GAIN,
     RECOVERED,
+    RECOVERED_GAIN,
     RESISTED,
-    SOME,
     AttackerResult,
     AttackResult,
     Linkage,
@@ -171,13 +171,17 @@ def _linked(done: list[AttackResult], links: list[Linkage]) -> float | None:
 
 def verdict_of(done: Sequence[AttackResult], shown: float) -> str:
     """The strongest attack decides; one column, the outliers or linked records count too."""
-    if not done and shown < SOME:
+    if not done and shown < PARTLY_RECOVERED_GAIN:
         return NOT_MEASURED
     gain = max([shown, *(r.gain for r in done)])
-    if gain >= MUCH:
+    if gain >= RECOVERED_GAIN:
         return RECOVERED
     parts = [max(r.worst_gain, r.outliers_gain) for r in done]
-    return PARTLY if gain >= SOME or max(parts, default=0.0) >= MUCH else RESISTED
+    return (
+        PARTLY
+        if gain >= PARTLY_RECOVERED_GAIN or max(parts, default=0.0) >= RECOVERED_GAIN
+        else RESISTED
+    )
 
 
 def not_comforted(attackers: Sequence[AttackerResult]) -> tuple[AttackerResult, ...]:
@@ -205,6 +209,9 @@ def failed_with_knowledge(results: Sequence[AttackResult]) -> tuple[str, ...]:
         and own.success < own.baseline
         and (
             own.attacker == KEY_HOLDER
-            or any(r.gain >= SOME and holds(own.attacker, r.attacker) for r in best.values())
+            or any(
+                r.gain >= PARTLY_RECOVERED_GAIN and holds(own.attacker, r.attacker)
+                for r in best.values()
+            )
         )
     )

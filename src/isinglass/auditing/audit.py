@@ -45,7 +45,13 @@ from isinglass.auditing.context import (
 )
 from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
 from isinglass.auditing.files.persons import PersonColumn, person_codes
-from isinglass.auditing.findings import NOT_MEASURED, SOME, Findings, Linkage, MembershipResult
+from isinglass.auditing.findings import (
+    NOT_MEASURED,
+    PARTLY_RECOVERED_GAIN,
+    Findings,
+    Linkage,
+    MembershipResult,
+)
 from isinglass.auditing.kept_linkage import KeepingLinkage
 from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.membership import membership, or_by_person, unclear_members
@@ -60,7 +66,7 @@ from isinglass.auditing.scene import Scene
 from isinglass.auditing.scoring import wilson
 from isinglass.auditing.selection import plan, plan_given
 from isinglass.auditing.singling_out import halves_linked, singled_out
-from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, cast_rows, far_rows
+from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, far_rows, split_rows
 from isinglass.auditing.view_choice import promising
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError
@@ -170,8 +176,8 @@ def audit_arrays(
         raise ValueError(f"knowledge must be 'auto' or facts, got {knowledge!r}")
     n_records = len(X)
     outliers = truth.strongest
-    cast = (
-        cast_rows(
+    split = (
+        split_rows(
             n_records,
             X.shape[1],
             outliers,
@@ -193,7 +199,7 @@ def audit_arrays(
     scene = Scene(
         X,
         Z,
-        cast,
+        split,
         parameters,
         beside,
         own,
@@ -235,7 +241,7 @@ def audit_arrays(
 
     def hold_out(rng: np.random.Generator, whose: Array | None, **how: Any) -> Redrawn:
         assert alike is not None
-        levels = scene.cast.levels
+        levels = scene.split.levels
         return redraw(subject, alike, rng, scene.kept, levels=levels, persons=whose, **how)
 
     def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
@@ -284,7 +290,7 @@ def audit_arrays(
     cells = unchanged_cells(
         X, np.column_stack([Z, *scene.others]), rows_correspond, chance.generator(seed)
     )
-    if cells >= SOME and linked is not None:
+    if cells >= PARTLY_RECOVERED_GAIN and linked is not None:
         linked = _closest([linked, linkage_by_cells(scene)])
     shown: dict[str, Any] = {
         "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
@@ -336,7 +342,7 @@ def audit_arrays(
             **(settings or {}),
         },
         n_trials=1 + n_drawn,
-        n_attacked=int(scene.cast.chosen.sum()),
+        n_attacked=int(scene.split.chosen.sum()),
         seconds=time.perf_counter() - start,
     )
     if policy is not None:
@@ -405,8 +411,8 @@ def _notes(
     constant = int((~varies).sum())
     if constant:
         notes.append(AuditNote.of(Kind.CONSTANT_COLUMNS, n=constant))
-    n = int(scene.cast.chosen.sum())
-    if n < len(scene.cast.attacked) or n < len(scene.table):
+    n = int(scene.split.chosen.sum())
+    if n < len(scene.split.attacked) or n < len(scene.table):
         notes.append(AuditNote.of(Kind.MEASURED_ON_SAMPLE, n=n))
     if n < 400:
         low, high = wilson(0.5, n)

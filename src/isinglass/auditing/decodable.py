@@ -25,7 +25,7 @@ def why_not_decodable(scene: Scene, given: Knowledge | None = None) -> str | Non
     """Why decoding cannot apply to a release, by the pairs `given` or dealt; None where it can."""
     if not _few_values(scene.table):
         return "it tries all combinations of values, and the columns have too many"
-    if scene.secret_order or (given is None and not scene.cast.levels):
+    if scene.secret_order or (given is None and not scene.split.levels):
         return None  # whether a map could be learned was not to be seen
     if given is not None:
         applies = _learns(scene.seen(), given)
@@ -36,11 +36,11 @@ def why_not_decodable(scene: Scene, given: Knowledge | None = None) -> str | Non
 
 def decoding_steps(scene: Scene, seed: int) -> Iterator[Step]:
     """With a few known pairs, and with the most, where these teach a map."""
-    d, most = scene.table.shape[1], scene.cast.most_pairs
-    seen = scene.seen()[: scene.cast.n_few]
+    d, most = scene.table.shape[1], scene.split.most_pairs
+    seen = scene.seen()[: scene.split.n_few]
     known = scene.common(few=True) | scene.statistics | scene.sample()
     for n in sorted({min(few_pairs(d), most), most} - {0}):
-        with_pairs = known | scene.cast.pairs(scene.table, n)
+        with_pairs = known | scene.split.pairs(scene.table, n)
         if _learns(seen, with_pairs):
             yield Step(DecodingAttack(), with_pairs, d, n, n, uses_rows=True, few=True)
 

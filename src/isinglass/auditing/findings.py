@@ -16,7 +16,7 @@ NOT_MEASURED = "not measured"
 #: The kind of findings that are about a model, of which membership alone is measured.
 MODEL = "model"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
-MUCH, SOME = 0.5, 0.1
+RECOVERED_GAIN, PARTLY_RECOVERED_GAIN = 0.5, 0.1
 #: An area under the curve whose interval is wider says nothing yet.
 UNCLEAR = 0.1
 
@@ -241,7 +241,7 @@ class MembershipResult:
     @property
     def unclear(self) -> bool:
         """Whether there are too few records to tell if members are recognized at all."""
-        return self.high - self.low > UNCLEAR and self.low < (1 + SOME) / 2
+        return self.high - self.low > UNCLEAR and self.low < (1 + PARTLY_RECOVERED_GAIN) / 2
 
 
 @dataclass(frozen=True, slots=True)

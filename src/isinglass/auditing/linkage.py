@@ -42,14 +42,14 @@ def linkage(scene: Scene, linker: AnyLinker, *, brief: bool = False) -> Linkage 
     `brief` leaves out what takes long and tells nothing about the average record. Patterns and
     orders are those of the whole file, and no public table of fewer columns is tried with them.
     """
-    places = np.flatnonzero(scene.cast.chosen | scene.cast.outlier)
+    places = np.flatnonzero(scene.split.chosen | scene.split.outlier)
     narrow = isinstance(linker, Linker)
     cost = linker.cost if isinstance(linker, PatternLinker) else 1
     places = places[: max(200, _MOST_PAIRS // (cost * len(scene.table)))]
-    chosen = scene.cast.chosen[places]
+    chosen = scene.split.chosen[places]
     if not chosen.any():
         return None
-    numbers = scene.cast.attacked[places]
+    numbers = scene.split.attacked[places]
     if not narrow:
         places = numbers
     levels = _levels(linker, places, numbers)
@@ -74,15 +74,15 @@ def recognition(scene: Scene, linker: Linker | PatternLinker) -> Linkage | None:
     Patterns are those of the whole file.
     """
     places = np.full(len(scene.table), -1)
-    places[scene.cast.attacked] = np.arange(len(scene.cast.attacked))
-    records = np.flatnonzero(places[scene.cast.sample] >= 0)[:SOUGHT]
+    places[scene.split.attacked] = np.arange(len(scene.split.attacked))
+    records = np.flatnonzero(places[scene.split.sample] >= 0)[:SOUGHT]
     if not len(records):
         return None
-    own, n_rows, joined = places[scene.cast.sample[records]], len(scene.cast.attacked), None
+    own, n_rows, joined = places[scene.split.sample[records]], len(scene.split.attacked), None
     if isinstance(linker, PatternLinker):
         n_rows = len(scene.released)
         records = records[: max(100, _MOST_PAIRS // (linker.cost * n_rows))]
-        own, linker = scene.cast.sample[records], linker.among(records)
+        own, linker = scene.split.sample[records], linker.among(records)
         records = np.arange(len(records))
     else:
         joined = linker.groups
@@ -106,7 +106,7 @@ def linkage_by_cells(scene: Scene) -> Linkage | None:
     """Levels by the number of cells in which a released row and a public record agree exactly."""
     X, Z = (np.asarray(m, dtype=np.float32) for m in (scene.table, scene.released))
     pairs = same_columns(X, Z)
-    rows = scene.cast.attacked[scene.cast.chosen]
+    rows = scene.split.attacked[scene.split.chosen]
     rows = rows[: max(200, _MOST_CELLS // max(X.size, 1))]
     if not pairs or not len(rows):
         return None

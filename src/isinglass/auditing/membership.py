@@ -158,9 +158,9 @@ def _tell(
     """All ways of telling that are not settled, on one hold-out: name, knowledge and scores."""
     scene = drawn.scene
     paired = scene.rows_correspond is not False
-    n_pairs = min(few_pairs(scene.table.shape[1]), scene.cast.most_pairs) if paired else 0
+    n_pairs = min(few_pairs(scene.table.shape[1]), scene.split.most_pairs) if paired else 0
     given = np.zeros(len(scene.table), dtype=bool)
-    given[scene.cast.attacked[:n_pairs]] = True
+    given[scene.split.attacked[:n_pairs]] = True
     sample = _sample(drawn, rng)
     given |= sample
     members = rng.permutation(np.flatnonzero(~given))
@@ -183,7 +183,7 @@ def _tell(
     similar = public | PopulationSample(scene.table[sample])
     ways = [(similar, False)]
     if n_pairs:
-        ways.append((similar | scene.cast.pairs(scene.table, n_pairs, whole=True), True))
+        ways.append((similar | scene.split.pairs(scene.table, n_pairs, whole=True), True))
     released = np.asarray(scene.released, dtype=np.float64)
     found: dict[str, tuple[Knowledge, Array]] = {}
     for facts, linked in ways:
@@ -200,16 +200,16 @@ def _tell(
         if name not in settled:
             known = facts if name in _HOLDERS else public
             yield name, known.describe(), _Told.of(values, is_member, far, persons)
-    n_many = scene.cast.most_pairs if paired else 0
+    n_many = scene.split.most_pairs if paired else 0
     # Twice as many pairs may teach a map that a few do not.
     if n_many < 2 * n_pairs or "likelihood" in found or "linked_by_many" in settled:
         return
-    facts = similar | scene.cast.pairs(scene.table, n_many, whole=True)
+    facts = similar | scene.split.pairs(scene.table, n_many, whole=True)
     try:
         values = membership_scores(released, records, facts, near=False, linked=True)["linked"]
     except (IsinglassError, ArithmeticError, ValueError):
         return
-    known_rows = np.isin(members, scene.cast.attacked[:n_many])
+    known_rows = np.isin(members, scene.split.attacked[:n_many])
     asked = np.concatenate([~known_rows, np.ones(len(others), dtype=bool)])
     if (~known_rows).sum() >= _FEWEST:
         whose = None if persons is None else persons[asked]
@@ -229,7 +229,7 @@ def _sample(drawn: Redrawn, rng: np.random.Generator) -> Flags:
     """Marks the records that somebody acquainted holds: where persons are known, of a few."""
     scene = drawn.scene
     chosen = np.zeros(len(scene.table), dtype=bool)
-    chosen[scene.cast.sample] = True
+    chosen[scene.split.sample] = True
     if drawn.persons is None:
         return chosen
     whose = drawn.persons.released

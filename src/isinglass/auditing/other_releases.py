@@ -69,7 +69,7 @@ def _is_like(scene: Scene, number: int) -> bool:
 
 def worth_it(scene: Scene, step: Step) -> bool:
     """Whether an attack on one release alone is sent: with few known pairs or with the most."""
-    most = scene.cast.most_pairs
+    most = scene.split.most_pairs
     few = min(few_pairs(scene.table.shape[1]), most)
     return step.n_pairs in (None, few, most)
 
@@ -92,7 +92,7 @@ def regressed(scene: Scene, seed: int) -> Iterator[Step]:
     turned = _noisy_first(scene) if _together(scene) else None
     if turned is None:
         return
-    d, most = scene.table.shape[1], scene.cast.most_pairs
+    d, most = scene.table.shape[1], scene.split.most_pairs
     known, in_order = (turned.common(order=o) | scene.statistics for o in (False, True))
     view = np.asarray(turned.released, dtype=np.float64)
 
@@ -107,7 +107,7 @@ def regressed(scene: Scene, seed: int) -> Iterator[Step]:
     known |= scene.sample()
     yield step("line", known)
     for n in sorted({min(few_pairs(d), most), most} - {0}):
-        yield step("line", known | scene.cast.pairs(scene.table, n), n)
+        yield step("line", known | scene.split.pairs(scene.table, n), n)
 
 
 def mixtures(scene: Scene) -> Scene:

@@ -16,7 +16,7 @@ from isinglass.auditing.context import Subject, public_parameters
 from isinglass.auditing.detection import Truth
 from isinglass.auditing.findings import Detection
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.split import ENOUGH, HELD_OUT, cast_rows, far_rows
+from isinglass.auditing.split import ENOUGH, HELD_OUT, far_rows, split_rows
 from isinglass.errors import PrivacyWarning
 from isinglass.perturb.base import Perturbation
 
@@ -91,7 +91,7 @@ def redraw(
     scene = Scene(
         table,
         released,
-        cast_rows(
+        split_rows(
             len(table),
             table.shape[1],
             outliers,

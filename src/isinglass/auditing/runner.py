@@ -82,7 +82,7 @@ def _attack_all(
         scene = release if step.view is None else replace(release, released=step.view)
         seen = scene.seen()
         try:
-            few = scene.cast.n_few if step.few else len(seen)
+            few = scene.split.n_few if step.few else len(seen)
             if step.whole:
                 everything = np.asarray(scene.released, dtype=np.float64)
                 guess = _guess(step, everything, (len(everything), truth.shape[1]))
@@ -192,10 +192,10 @@ def _scored_by_nearest(
     rng: np.random.Generator,
 ) -> Score:
     """Records and guesses side by side, whichever row shows whom."""
-    cast, n = scene.cast, len(scene.table)
+    split, n = scene.split, len(scene.table)
     chosen, outlier, given = (np.zeros(n, dtype=bool) for _ in range(3))
-    chosen[cast.attacked[cast.chosen]] = outlier[cast.attacked[cast.outlier]] = True
-    given[cast.sample] = given[cast.attacked[: step.n_known]] = True
+    chosen[split.attacked[split.chosen]] = outlier[split.attacked[split.outlier]] = True
+    given[split.sample] = given[split.attacked[: step.n_known]] = True
     table = np.asarray(scene.table, dtype=np.float64)[:, yard.varies]
     beside = None if held_out is None else held_out[:, yard.varies]
     by_chance = None
@@ -214,9 +214,9 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     known[: step.n_known] = True
     pairs = step.knowledge.find(KnownPairs)
     if pairs is not None:
-        rows = np.isin(scene.cast.attacked[:n], pairs.rows) if step.whole else pairs.rows
+        rows = np.isin(scene.split.attacked[:n], pairs.rows) if step.whole else pairs.rows
         known[rows if step.whole else rows[rows < n]] = True
-    return scene.cast.chosen[:n] & ~known, scene.cast.outlier[:n] & ~known
+    return scene.split.chosen[:n] & ~known, scene.split.outlier[:n] & ~known
 
 
 def _blind(knowledge: Knowledge, truth: Array, constants: _Blind) -> dict[str, Array]:

@@ -93,9 +93,9 @@ def _numbers_of_pairs(scenario: Scenario, scene: Scene) -> list[int]:
     """How many pairs each attacker of a scenario knows; none where there is nothing to pair."""
     if scene.rows_correspond is False:
         return []
-    most = scene.cast.most_pairs
+    most = scene.split.most_pairs
     few = min(few_pairs(scene.table.shape[1]), most)
-    tried = {"few": {few}, "most": {most}, "each": {*scene.cast.levels, few}}
+    tried = {"few": {few}, "most": {most}, "each": {*scene.split.levels, few}}
     return sorted(tried[scenario.pairs] - {0})
 
 
@@ -108,7 +108,7 @@ def _dealt(fact: type[Fact], scenario: Scenario, scene: Scene, n_pairs: int) -> 
     if fact is PublicTable:
         return scene.public_table()
     if fact is KnownPairs:
-        return scene.cast.pairs(scene.table, n_pairs, whole=scenario.whole)
+        return scene.split.pairs(scene.table, n_pairs, whole=scenario.whole)
     if fact is RowOrder:
         return Knowledge()  # common knowledge has it, where rows are in order
     raise TypeError(f"a scenario cannot give {fact.__name__}; it takes a generator of its own")
@@ -138,7 +138,7 @@ def _narrowed(scene: Scene) -> bool:
 
 def _pursued(scene: Scene) -> list[int]:
     """Numbers of known pairs that unit pursuit can begin with: a few, and the most."""
-    d, most = scene.table.shape[1], scene.cast.most_pairs
+    d, most = scene.table.shape[1], scene.split.most_pairs
     least = UnitPursuitAttack.least_pairs(d, scene.released.shape[1])
     return sorted(n for n in {min(few_pairs(d), most), most} if n >= least)
 
@@ -148,13 +148,13 @@ def _unit_pursuit(scene: Scene, seed: int) -> Iterator[Step]:
     known = scene.common(few=True) | scene.statistics | scene.sample()
     for n in _pursued(scene):
         yield Step(
-            attack, known | scene.cast.pairs(scene.table, n), d, n, n, uses_rows=True, few=True
+            attack, known | scene.split.pairs(scene.table, n), d, n, n, uses_rows=True, few=True
         )
         # With few pairs it is luck which of them show a unit; no report may rest on bad luck.
         for draw in range(1, _DRAWS) if n <= few_pairs(d) else ():
             rows = np.arange(draw * n, (draw + 1) * n)
-            if rows[-1] < scene.cast.n_few // 2:
-                pairs = KnownPairs(rows, scene.table[scene.cast.attacked[rows]])
+            if rows[-1] < scene.split.n_few // 2:
+                pairs = KnownPairs(rows, scene.table[scene.split.attacked[rows]])
                 yield Step(
                     attack, known | pairs, d, 0, n, uses_rows=True, few=True,
                     how=f"draw {draw + 1} of the known pairs",
@@ -169,9 +169,9 @@ def _map(scene: Scene, seed: int) -> Iterator[Step]:
     yield Step(MAPAttack(random_state=seed), known, d, how=as_it_is)
     strong, how = MAPAttack("sample", "joint", random_state=seed), "estimating the secret shift"
     yield Step(strong, known, d, how=how)
-    if scene.cast.levels:
-        n = scene.cast.most_pairs
-        with_pairs = known | scene.cast.pairs(scene.table, n)
+    if scene.split.levels:
+        n = scene.split.most_pairs
+        with_pairs = known | scene.split.pairs(scene.table, n)
         yield Step(strong, with_pairs, d, n, n, uses_rows=True, how=how)
 
 
@@ -196,13 +196,13 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
         if scene.others:
             together = _noise_only(scene, scene.common() | scene.statistics)
             yield Step(attack, together, d, how="cells of all releases together")
-    sample, n = scene.sample(), min(few_pairs(d), scene.cast.most_pairs)
+    sample, n = scene.sample(), min(few_pairs(d), scene.split.most_pairs)
     yield Step(attack, known | sample, d)
     if scene.rows_correspond is False:
         return
     # Recognized records are as good as further ones of the sample.
     if n > _MORE_RECORDS * len(sample.records):
-        pairs = scene.cast.pairs(scene.table, n)
+        pairs = scene.split.pairs(scene.table, n)
         yield Step(attack, known | sample | pairs, d, n, n, uses_rows=True)
     # The guess consists of records and comes near to all of them: only its rows can be scored.
     if _own_columns(scene, seen, known):
@@ -252,11 +252,11 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
         for step in _along_the_file(scene, KeptColumnsAttack(random_state=seed), grouped):
             if alone or KnownPairs in step.knowledge:
                 yield replace(step, how="rows of the same phase as one group")
-    d, n = scene.table.shape[1], scene.cast.most_pairs
+    d, n = scene.table.shape[1], scene.split.most_pairs
     if scene.released.shape[1] == d and len(scene.released) <= SEEN_WHOLE:
         known |= scene.public_table()
         if n:
-            known |= scene.cast.pairs(scene.table, n, whole=True)
+            known |= scene.split.pairs(scene.table, n, whole=True)
         yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
     if n and len(scene.table) == len(scene.released):
         yield _table_order(scene, seed)
@@ -264,9 +264,9 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _table_order(scene: Scene, seed: int) -> Step:
     """The public table put in the order of the file."""
-    d, n = scene.table.shape[1], scene.cast.most_pairs
+    d, n = scene.table.shape[1], scene.split.most_pairs
     known = scene.common(whole=True, order=True) | scene.public_table()
-    known |= scene.cast.pairs(scene.table, n, whole=True)
+    known |= scene.split.pairs(scene.table, n, whole=True)
     # As with periods: whoever has the file can look for a walk; the table tells if that pays.
     walks = len(scene.table) <= MOST_WALKED and is_walk(scene.table)
     attack, how = TableOrderAttack(walks=walks, random_state=seed), "records put in its order"
@@ -280,12 +280,12 @@ def _kept_columns(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _along_the_file(scene: Scene, attack: Attack, known: Knowledge) -> Iterator[Step]:
     """An attack on the whole file: alone, with a sample, with few and with many known pairs."""
-    d, most = scene.table.shape[1], scene.cast.most_pairs
+    d, most = scene.table.shape[1], scene.split.most_pairs
     yield Step(attack, known, d, whole=True)
     known |= scene.sample()
     yield Step(attack, known, d, whole=True)
     for n in sorted({min(few_pairs(d), most), most} - {0}):
-        pairs = scene.cast.pairs(scene.table, n, whole=True)
+        pairs = scene.split.pairs(scene.table, n, whole=True)
         yield Step(attack, known | pairs, d, n, n, uses_rows=True, whole=True)
 
 
@@ -298,13 +298,13 @@ def _noise_only(scene: Scene, known: Knowledge) -> Knowledge:
 
 def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     """With the public table; then with a sample alone, by whoever recognizes a few records."""
-    d, n = scene.table.shape[1], scene.cast.most_pairs
+    d, n = scene.table.shape[1], scene.split.most_pairs
     known = scene.common(few=True) | scene.public_table()
     if n:
-        known |= scene.cast.pairs(scene.table, n)
+        known |= scene.split.pairs(scene.table, n)
     named = KeepingLinkage(random_state=seed)
     yield Step(named, known, d, n, n or None, uses_rows=True, few=True)
-    if len(scene.cast.attacked) * len(scene.table) <= _MOST_AVERAGED:
+    if len(scene.split.attacked) * len(scene.table) <= _MOST_AVERAGED:
         how = "averaging over the records that fit"
         yield Step(
             AveragingLinkage(named), known, d, n, n or None, uses_rows=True, few=True, how=how
@@ -313,7 +313,7 @@ def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
     sample = scene.sample()
     known = scene.common() | PublicTable(sample.records, sample.kept, complete=False)
     if few:
-        known |= scene.cast.pairs(scene.table, few)
+        known |= scene.split.pairs(scene.table, few)
     yield Step(
         KeepingLinkage(random_state=seed), known, d, few, few or None, uses_rows=True,
         how="looking for the records of the sample",
@@ -322,8 +322,8 @@ def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _distance(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
-    n = min(scene.cast.n_known, max(d + 1, LOCATED))
-    records = KnownRecords(scene.table[scene.cast.attacked[:n]])
+    n = min(scene.split.n_known, max(d + 1, LOCATED))
+    records = KnownRecords(scene.table[scene.split.attacked[:n]])
     known = scene.common(others=False) | records | scene.statistics
     yield Step(DistanceAttack(random_state=seed), known, d, n)
 
@@ -340,17 +340,17 @@ def _row_factor(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
     """With the public table; then with a sample alone, by whoever recognizes a few records."""
-    d, n = scene.table.shape[1], scene.cast.most_pairs
+    d, n = scene.table.shape[1], scene.split.most_pairs
     known = scene.common(others=False, whole=True) | scene.public_table()
     if n:
-        known |= scene.cast.pairs(scene.table, n, whole=True)
+        known |= scene.split.pairs(scene.table, n, whole=True)
     attack = PatternLinkageAttack(random_state=seed)
     yield Step(attack, known, d, n, n or None, uses_rows=True, whole=True)
     few, sample = min(few_pairs(d), n), scene.sample()
     known = scene.common(others=False, whole=True) | scene.statistics
     known |= PublicTable(sample.records, sample.kept, complete=False)
     if few:
-        known |= scene.cast.pairs(scene.table, few, whole=True)
+        known |= scene.split.pairs(scene.table, few, whole=True)
     yield Step(
         PatternLinkageAttack(random_state=seed), known, d, few, few or None, uses_rows=True,
         whole=True, how="looking for the records of the sample",
@@ -359,11 +359,11 @@ def _pattern_linkage(scene: Scene, seed: int) -> Iterator[Step]:
 
 def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
     d = scene.table.shape[1]
-    tables = (np.asarray(scene.table[scene.cast.sample]),)
+    tables = (np.asarray(scene.table[scene.split.sample]),)
     attack = CollusionAttack(random_state=seed)
     if scene.has_matrix:
-        n = min(scene.cast.levels, default=0)
-        shared = scene.cast.pairs(scene.table, n) if n else None
+        n = min(scene.split.levels, default=0)
+        shared = scene.split.pairs(scene.table, n) if n else None
         known = scene.study() | Colluders(tables, shared=shared)
         yield Step(attack, known, d, n, n or None, uses_rows=True)
     else:
@@ -372,7 +372,7 @@ def _collusion(scene: Scene, seed: int) -> Iterator[Step]:
 
 
 def _stolen_key(scene: Scene, seed: int) -> Iterator[Step]:
-    stolen = StolenKey(scene.key, rows=scene.cast.attacked)
+    stolen = StolenKey(scene.key, rows=scene.split.attacked)
     known = scene.common(others=False) | stolen | scene.sample() | scene.statistics
     yield Step(StolenKeyAttack(random_state=seed), known, scene.table.shape[1], with_key=True)
 

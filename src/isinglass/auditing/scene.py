@@ -21,7 +21,7 @@ from isinglass.attack.knowledge import (
     RowOrder,
 )
 from isinglass.auditing.attackers import KEY_HOLDER, attacker_of
-from isinglass.auditing.split import SEEN_UNALIGNED, Cast
+from isinglass.auditing.split import SEEN_UNALIGNED, RowSplit
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ class Scene:
 
     table: Array = field(repr=False)  # the records that were released
     released: Array = field(repr=False)
-    cast: Cast
+    split: RowSplit
     parameters: PublicParameters | None = None
     kept: KeptColumns | None = field(default=None, repr=False)  # of the released rows
     #: The same columns of the table's rows; None where the table does not have them.
@@ -70,7 +70,7 @@ class Scene:
             has_public_matrix=self.has_matrix,
             has_key=self.key is not None,
             has_shared_key=shared,
-            most_pairs=self.cast.most_pairs,
+            most_pairs=self.split.most_pairs,
         )
 
     def seen(self) -> Array:
@@ -81,10 +81,10 @@ class Scene:
         """Their numbers, or those of the first n; all where there is not one for each record."""
         if len(self.released) != len(self.table):
             return np.arange(len(self.released))[:SEEN_UNALIGNED]
-        return self.cast.attacked[:n]
+        return self.split.attacked[:n]
 
     def truth(self) -> Array:
-        return np.asarray(self.table[self.cast.attacked], dtype=np.float64)
+        return np.asarray(self.table[self.split.attacked], dtype=np.float64)
 
     def common(
         self,
@@ -101,7 +101,7 @@ class Scene:
         `whole` for those that look along the rows of the file: they see all of them, in order.
         `order` for those that use the place of a row in the file.
         """
-        rows, known = self.released_rows(self.cast.n_few if few else None), Knowledge()
+        rows, known = self.released_rows(self.split.n_few if few else None), Knowledge()
         if whole:
             rows = np.arange(len(self.released))
         if self.parameters is not None:
@@ -116,7 +116,7 @@ class Scene:
 
     def sample(self) -> PopulationSample:
         """Records like those of the table."""
-        rows = self.cast.sample
+        rows = self.split.sample
         return PopulationSample(self.table[rows], self._kept_of(rows))
 
     def public_table(self) -> PublicTable:

@@ -152,7 +152,7 @@ def score_rows(
     these guesses, for the control.
     """
     hits = {r: np.abs(guess - truth) <= yard.widths(r) for r in ("within", "near")}
-    dark = {r: _hits_blindly(blind[r], truth, yard.widths(r), chosen) for r in hits}
+    baseline_hits = {r: _hits_blindly(blind[r], truth, yard.widths(r), chosen) for r in hits}
     difference = (guess - truth)[chosen]
     spread = truth[chosen].var(axis=0)
     lost = difference**2 / np.where(spread > 0, spread, np.inf)
@@ -165,16 +165,16 @@ def score_rows(
     return Score(
         n_records=int(chosen.sum()),
         success=hits["within"][chosen].mean(axis=0),
-        baseline=dark["within"][chosen].mean(axis=0),
+        baseline=baseline_hits["within"][chosen].mean(axis=0),
         near=hits["near"][chosen].mean(axis=0),
-        near_baseline=dark["near"][chosen].mean(axis=0),
+        near_baseline=baseline_hits["near"][chosen].mean(axis=0),
         r2=np.where(spread > 0, 1.0 - lost.mean(axis=0), 0.0),
         r2_baseline=_explained_blindly(blind["within"], truth, chosen),
         r2_error=float(per_record.std() / np.sqrt(len(per_record))),
         error=difference.std(axis=0, ddof=1 if len(difference) > 1 else 0) / yard.span,
         control=control,
         outliers=float(hits["within"][outlier].mean()) if outlier.any() else None,
-        outliers_baseline=float(dark["within"][outlier].mean()) if outlier.any() else None,
+        outliers_baseline=float(baseline_hits["within"][outlier].mean()) if outlier.any() else None,
         rest=float(hits["within"][rest].mean()) if rest.any() else None,
         scored_by=scored_by,
         exact=_exact_share(difference, truth[chosen], yard),

@@ -66,9 +66,9 @@ def plan(
     if seen_as is not None:
         steps += _viewed(scene, {step.attack.name for step in steps}, seed, seen_as)
     steps += explained
-    n, d = scene.cast.most_pairs, scene.table.shape[1]
+    n, d = scene.split.most_pairs, scene.table.shape[1]
     everything = scene.common() | scene.statistics | scene.sample()
-    everything |= scene.cast.pairs(scene.table, n)
+    everything |= scene.split.pairs(scene.table, n)
     for name, own in asked.items():
         if name not in ATTACKS and own is not None:
             steps.append(Step(own, everything, d, n, n, uses_rows=True))
@@ -165,6 +165,6 @@ def _not_granted(name: str, scene: Scene) -> str | None:
     """Why an attack that could apply is not run: what it takes is not known, or assumed away."""
     if scene.secret_order and ATTACKS[name].needs_rows:
         return "it needs to know which released row is whose record, and nobody told"
-    if KnownPairs in ATTACKS[name].needs and not scene.cast.levels:
+    if KnownPairs in ATTACKS[name].needs and not scene.split.levels:
         return "attackers were assumed to know no pairs"
     return None

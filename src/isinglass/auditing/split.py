@@ -36,7 +36,7 @@ LOCATED = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class RowSplit:
     """Row numbers of one trial, in the release; no record is both known and scored.
 
     `attacked` are all rows an attack sees: those it may know as pairs come first, then those it
@@ -87,7 +87,7 @@ def far_rows(table: Array) -> Rows:
     return rows if len(rows) <= _MOST_FAR * n else rows[:0]
 
 
-def cast_rows(
+def split_rows(
     n_rows: int,
     n_columns: int,
     outliers: Array,
@@ -98,7 +98,7 @@ def cast_rows(
     levels: tuple[int, ...] | None = None,
     aligned: bool = True,
     far: Rows | None = None,
-) -> Cast:
+) -> RowSplit:
     """Deal the rows of a release out, at random.
 
     Where rows are not `aligned` with records an attack must see them all: a record's image may
@@ -132,11 +132,11 @@ def cast_rows(
     is_chosen[n_known : n_known + len(chosen)] = True
     is_outlier = np.isin(attacked, outliers)
     is_outlier[:n_known] = is_outlier[scored:] = False
-    return Cast(attacked, n_known, levels, is_chosen, is_outlier, sample, scored)
+    return RowSplit(attacked, n_known, levels, is_chosen, is_outlier, sample, scored)
 
 
-def all_rows(n_rows: int, outliers: Array) -> Cast:
+def all_rows(n_rows: int, outliers: Array) -> RowSplit:
     """Every row is attacked and scored: for an attacker whose knowledge is given."""
     rows = np.arange(n_rows)
     everything = np.ones(n_rows, dtype=bool)
-    return Cast(rows, 0, (), everything, np.isin(rows, outliers), rows[:0], n_rows)
+    return RowSplit(rows, 0, (), everything, np.isin(rows, outliers), rows[:0], n_rows)

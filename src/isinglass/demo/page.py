@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isinglass.attack.registry import ATTACKS
-from isinglass.auditing.findings import MUCH, SOME, AttackResult
+from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, RECOVERED_GAIN, AttackResult
 from isinglass.auditing.report import text as words
 from isinglass.demo.story import AIRLINES, ALPHA, Chapter, Story
 from isinglass.plots import pages
@@ -24,8 +24,8 @@ def render(story: Story) -> str:
         alpha=f"{ALPHA:g}",
         shared=_chapter(story.shared_key, story),
         own=_chapter(story.multiparty, story),
-        much=words.share(MUCH),
-        some=words.share(SOME),
+        much=words.share(RECOVERED_GAIN),
+        some=words.share(PARTLY_RECOVERED_GAIN),
     )
 
 

@@ -39,7 +39,7 @@ from isinglass.auditing.files.release_file import (
 )
 from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
-from isinglass.auditing.findings import SOME, Findings, PolicyLine, SkippedAttack
+from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, Findings, PolicyLine, SkippedAttack
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
@@ -349,7 +349,7 @@ def without_pairs(found: Findings, policy: Policy | None) -> Findings:
     them got something they are.
     """
     with_rows = [a for a in found.attacks if a.name in NEED_ROWS and a.failed is None]
-    if any(a.gain >= SOME for a in with_rows):
+    if any(a.gain >= PARTLY_RECOVERED_GAIN for a in with_rows):
         return found
     listed = {s.name for s in found.skipped}
     names = [n for n in dict.fromkeys(a.name for a in with_rows) if n not in listed]

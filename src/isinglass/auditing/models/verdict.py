@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.findings import (
-    MUCH,
     NOT_MEASURED,
     PARTLY,
+    PARTLY_RECOVERED_GAIN,
     RECOVERED,
+    RECOVERED_GAIN,
     RESISTED,
-    SOME,
     AttackerResult,
     MembershipResult,
     SkippedAttack,
@@ -55,7 +55,7 @@ def _result(
 def _verdict(told: Sequence[MembershipResult], lacking: bool) -> str:
     """The best way decides; outliers, and records recognized beyond doubt, count apart."""
     gain = max((m.gain for m in told), default=0.0)
-    if gain >= MUCH:
+    if gain >= RECOVERED_GAIN:
         return RECOVERED
     apart = [
         2 * m.outliers_area - 1
@@ -63,8 +63,12 @@ def _verdict(told: Sequence[MembershipResult], lacking: bool) -> str:
         if m.outliers_area is not None and m.outliers_range and m.outliers_range[0] > 0.5
     ]
     sure = [m.recognized_1pct_range[0] for m in told if m.recognized_1pct_range]
-    if gain >= SOME or max(apart, default=0.0) >= MUCH or max(sure, default=0.0) >= SOME:
+    if (
+        gain >= PARTLY_RECOVERED_GAIN
+        or max(apart, default=0.0) >= RECOVERED_GAIN
+        or max(sure, default=0.0) >= PARTLY_RECOVERED_GAIN
+    ):
         return PARTLY
     # Too few records to see even a strong attack succeed are no comfort.
-    unclear = max((2 * m.high - 1 for m in told), default=1.0) >= MUCH
+    unclear = max((2 * m.high - 1 for m in told), default=1.0) >= RECOVERED_GAIN
     return NOT_MEASURED if lacking or unclear else RESISTED

@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 
 from isinglass.auditing.findings import (
-    MUCH,
     NOT_MEASURED,
     PARTLY,
+    PARTLY_RECOVERED_GAIN,
     RECOVERED,
+    RECOVERED_GAIN,
     RESISTED,
-    SOME,
     AttackResult,
     ColumnResult,
     Detection,
@@ -106,7 +106,7 @@ def attack_sentence(findings: Findings) -> str:
         return NOT_ENOUGH
     if opening is None or (attack is None and findings.verdict == RESISTED):
         return NONE_FINISHED
-    enough = {RECOVERED: MUCH, PARTLY: SOME}.get(findings.verdict, 0.0)
+    enough = {RECOVERED: RECOVERED_GAIN, PARTLY: PARTLY_RECOVERED_GAIN}.get(findings.verdict, 0.0)
     if attack is not None and not attack.gain < enough:
         return f"{opening}: the strongest {_who(attack)}, {_got(attack)}{_worst(attack)}."
     return f"{opening}: {_part(findings)}."
@@ -151,14 +151,14 @@ def _part(findings: Findings) -> str:
     """Where the table as a whole held: one column, the outliers, or rows that left unchanged."""
     done = [a for a in order(findings.attacks) if not a.with_key]
     worst = max(done, key=lambda a: a.worst_gain, default=None)
-    if findings.verdict == PARTLY and worst is not None and worst.worst_gain >= MUCH:
+    if findings.verdict == PARTLY and worst is not None and worst.worst_gain >= RECOVERED_GAIN:
         return (
             f"column “{column_name(worst.worst_column)}” fell to an {_who(worst)}, by "
             f"{share(worst.worst_gain)} of what a blind guess leaves"
         )
     few = [a for a in done if a.outliers is not None and a.outliers_baseline is not None]
     keen = max(few, key=lambda a: a.outliers_gain, default=None)
-    if findings.verdict == PARTLY and keen is not None and keen.outliers_gain >= MUCH:
+    if findings.verdict == PARTLY and keen is not None and keen.outliers_gain >= RECOVERED_GAIN:
         return (
             f"of the outliers' values an {_who(keen)}, guessed {share(keen.outliers)} to within "
             f"a tenth of their column's range, where a blind guess gets "
