@@ -26,7 +26,7 @@ def main() -> None:
             found = ig.DistanceOutliers(20, memory_limit=limit).fit(table)
         found.anomaly_score(X[:50])
         found.anomaly_score(X[:50].astype(np.float32))
-        found.score(X[:200])
+        found.rank(X[:200])
         ig.DistanceOutliers(7, 300).fit(table).anomaly_score(table[:5])
         ig.DistanceOutliers(9, discrete=[1], weights=[1, 2, 1, 1]).fit(table)
     ig.DistanceOutliers(20, 2).fit(np.repeat(X[:300], 5, axis=0))
