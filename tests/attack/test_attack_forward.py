@@ -70,7 +70,7 @@ def test_a_claim_of_noise_is_held_against_the_pairs(records):
     true = PublicParameters("additive_noise", {"scale": 0.1})
     known = PublicTable(records) | KnownPairs(np.arange(30), records[:30])
     linker = LinkageAttack(random_state=0).linker(records + noise, known | true)
-    assert linker.inner.__class__.__name__ == "Told"
+    assert linker.inner.__class__.__name__ == "LinkFits"
 
 
 @pytest.mark.parametrize("scale", ["much", -1.0, [1.0, 2.0], float("nan"), None])

@@ -213,7 +213,7 @@ def test_what_a_file_states_is_told_as_typed(folder, monkeypatch):
     def reached(*given, **more):
         raise AuditError("the audit was reached")
 
-    monkeypatch.setattr(files, "audit", reached)
+    monkeypatch.setattr(files, "audit_arrays", reached)
     table = pq.read_table("adaptive.parquet")
     facts = metadata_of("adaptive")
     asked = "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --budget 1 --ledger l.db --dry-run"

@@ -90,7 +90,7 @@ def main() -> NoReturn:
         _fail("nothing was typed, so nothing was done", 1)
     except UsageError as error:
         if is_help(error):
-            print(error, file=sys.stderr)
+            show.say(str(error))
             sys.exit(2)
         _fail(usage_sentence(error), 2)
     except Exception as error:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from isinglass.progress import Progress, quiet
-from isinglass_papers.core.data import Sets
 from isinglass_papers.core.result import How, Reproduction
 
 PAPERS = ("distortion", "multiparty", "randomization", "rotation", "sensitive")
@@ -17,6 +16,8 @@ PAPERS = ("distortion", "multiparty", "randomization", "rotation", "sensitive")
 
 def missing_sets(paper: str, folder: str | Path | None = None) -> tuple[str, ...]:
     """Names of the data sets that `paper` reads and that `folder` and scikit-learn lack."""
+    from isinglass_papers.core.data import Sets  # slow to import, and --help needs only names
+
     sets = Sets(folder)
     return tuple(name for name in _module(paper).FILES if not sets.has(name))
 
