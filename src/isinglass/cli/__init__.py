@@ -90,7 +90,8 @@ def main() -> NoReturn:
         _fail("nothing was typed, so nothing was done", 1)
     except UsageError as error:
         if is_help(error):
-            show.say(str(error))
+            for line in str(error).splitlines():  # of ours, and meant to be several
+                show.say(line)
             sys.exit(2)
         _fail(usage_sentence(error), 2)
     except Exception as error:
