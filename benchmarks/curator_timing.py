@@ -78,7 +78,7 @@ def counting(curator: Curator, places: Mapping[str, Array]) -> dict[str, Callabl
     mechanism = sparse_mechanism(BETA, R, EPSILON)
 
     def answer(at: Array) -> bool:
-        counts = mechanism.question.look(curator._neighbours, at[np.newaxis], mechanism.cap)
+        counts = mechanism.question.look(curator._neighbors, at[np.newaxis], mechanism.cap)
         return mechanism.answer(*counts[0].tolist())
 
     return {name: partial(answer, at) for name, at in places.items()}

@@ -1,7 +1,7 @@
 """`python -m benchmarks.frontier`: detection against the strongest attack, on two real tables.
 
 `isinglass.tune` over all methods, once against attackers who know pairs (10 a column, or one record
-in a hundred) and once against attackers who recognise nobody. Stopped, it goes on where it was.
+in a hundred) and once against attackers who recognize nobody. Stopped, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def told(name: str, known: str, found: Frontier) -> str:
     """A section of the page: the advice, the picture, the settings nobody beats."""
     who = {
         "pairs": "attackers who know pairs: up to ten a column, or one record in a hundred",
-        "no-pairs": "attackers who recognise nobody (`most_pairs=0`)",
+        "no-pairs": "attackers who recognize nobody (`most_pairs=0`)",
     }[known]
     lines = [
         f"## {name}, {who}",

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.radius`: neighbours within a radius, beside scipy and scikit-learn.
+"""`python -m benchmarks.radius`: neighbors within a radius, beside scipy and scikit-learn.
 
 Bar: counts of all rows, 100,000 x 6, at least 5 times as fast as the fastest peer where a row has
-20 neighbours on average, and where it has 2,000.
+20 neighbors on average, and where it has 2,000.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILES = ("mammography", "shuttle", "cover")
 
 
 def radius_for(X: Array, mean: float) -> float:
-    """A radius that gives rows about `mean` neighbours, from the distances of a few of them."""
+    """A radius that gives rows about `mean` neighbors, from the distances of a few of them."""
     rng = np.random.default_rng(1)
     asked = X[rng.choice(len(X), min(len(X), 200), replace=False)]
     distances = np.concatenate([np.sqrt(((X - a) ** 2).sum(axis=1)) for a in asked])
@@ -91,7 +91,7 @@ def microseconds(work: Callable[[Array], object], records: Array) -> str:
 
 def single_records(X: Array) -> list[str]:
     """Looking up, adding and removing one record at a time, through the Python methods."""
-    lines = ["| one record, 100,000 × 6 | neighbours | median µs | 95 % µs |", "|---|---|---|---|"]
+    lines = ["| one record, 100,000 × 6 | neighbors | median µs | 95 % µs |", "|---|---|---|---|"]
     rng = np.random.default_rng(2)
     rows = X[rng.choice(len(X), 2000, replace=False)]
     strange = rng.normal(size=(2000, 6)) * 3
@@ -130,7 +130,7 @@ def main() -> None:
         "is run once where it takes twice as long, and is left out for files. "
         "The ratio is to the faster of them.",
         "",
-        "| table | size | neighbours | isinglass | with `cap=50` | scipy | scikit-learn | ratio |",
+        "| table | size | neighbors | isinglass | with `cap=50` | scipy | scikit-learn | ratio |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for mean in (20, 2000):
@@ -144,7 +144,7 @@ def main() -> None:
         lines += [
             "",
             "Files: columns divided by their deviation, at most 100,000 rows, a radius that gives "
-            "about 0.5 % of the table as neighbours, timed once.",
+            "about 0.5 % of the table as neighbors, timed once.",
         ]
     lines += ["", *single_records(X)]
     publish("radius", "python -m benchmarks.radius", "\n".join(lines))

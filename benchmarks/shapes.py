@@ -34,7 +34,7 @@ def climbs() -> Array:
 
 
 def walk() -> Array:
-    """A random walk: neighbours in time are neighbours in space."""
+    """A random walk: neighbors in time are neighbors in space."""
     return np.cumsum(_rng().normal(size=(ROWS, 6)), axis=0)
 
 

@@ -71,7 +71,7 @@ def test_the_stream_has_the_law_it_claims(draw, law):
     values = getattr(stream, draw)(0, 100_000, 3)
     assert stats.kstest(values.ravel(), law.cdf).pvalue > 1e-6
     assert np.isfinite(values).all()
-    # Neighbouring rows and columns are unrelated: |r| below five standard errors.
+    # Neighboring rows and columns are unrelated: |r| below five standard errors.
     for a, b in [(values[:-1, 0], values[1:, 0]), (values[:, 0], values[:, 1])]:
         assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(len(a))
 

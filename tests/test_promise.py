@@ -21,6 +21,6 @@ def test_audited_names_its_attackers():
 def test_a_heuristic_never_says_guarantee():
     assert "uarantee" not in HEURISTIC.sentence()
     assert HEURISTIC.to_json() == {"kind": "heuristic"}
-    priced = Promise("guaranteed", epsilon=0.5, neighbours="add or remove one", unit="record")
+    priced = Promise("guaranteed", epsilon=0.5, neighbors="add or remove one", unit="record")
     assert "0.5" in priced.sentence()
     assert "add or remove one" in priced.sentence()

@@ -47,7 +47,7 @@ FULL = facts(
     again=True,
     order="keyed",
     bounds={"a": (0.0, 1.5), "b": (-1.0, 0.1)},
-    promise=Promise("guaranteed", epsilon=0.1, neighbours="add or remove one", unit="record"),
+    promise=Promise("guaranteed", epsilon=0.1, neighbors="add or remove one", unit="record"),
 )
 
 

@@ -12,7 +12,7 @@ class Promise:
     """A label that travels with every output.
 
     `heuristic`: nothing is proved. `audited`: the attackers named were tried and did what the
-    report says. `guaranteed`: an epsilon holds between the neighbours named, per unit named.
+    report says. `guaranteed`: an epsilon holds between the neighbors named, per unit named.
 
     Examples
     --------
@@ -23,13 +23,13 @@ class Promise:
     kind: Literal["heuristic", "audited", "guaranteed"]
     attackers: tuple[str, ...] = ()
     epsilon: float | None = None
-    neighbours: str | None = None
+    neighbors: str | None = None
     unit: str | None = None
 
     def __post_init__(self) -> None:
-        priced = (self.epsilon, self.neighbours, self.unit)
+        priced = (self.epsilon, self.neighbors, self.unit)
         if self.kind == "guaranteed" and None in priced:
-            raise ValueError("a guarantee must name its epsilon, its neighbours and its unit")
+            raise ValueError("a guarantee must name its epsilon, its neighbors and its unit")
         if self.kind != "guaranteed" and priced != (None, None, None):
             raise ValueError(f"a promise of kind {self.kind!r} must not carry an epsilon")
         if (self.kind == "audited") != bool(self.attackers):
@@ -43,7 +43,7 @@ class Promise:
             return (
                 f"Audited: attacked by {', '.join(self.attackers)}; the report says what each got."
             )
-        return f"Guaranteed: epsilon {self.epsilon:g} between {self.neighbours}, per {self.unit}."
+        return f"Guaranteed: epsilon {self.epsilon:g} between {self.neighbors}, per {self.unit}."
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Promise:
@@ -61,7 +61,7 @@ class Promise:
         ):
             raise ValueError("the epsilon of a promise must be a number")
         if not all(w is None or isinstance(w, str) for w in words):
-            raise ValueError("the neighbours and the unit of a promise must be words")
+            raise ValueError("the neighbors and the unit of a promise must be words")
         return cls(kind, tuple(attackers), epsilon, *words)
 
     def to_json(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Promise:
         if self.attackers:
             facts["attackers"] = list(self.attackers)
         if self.kind == "guaranteed":
-            facts |= {"epsilon": self.epsilon, "neighbours": self.neighbours, "unit": self.unit}
+            facts |= {"epsilon": self.epsilon, "neighbours": self.neighbors, "unit": self.unit}
         return facts
 
 

@@ -92,7 +92,7 @@ def test_a_little_noise_does_not_hide_them():
     found = DistanceAttack(random_state=0).locate(
         rotated(records) + noise, known | said | ColumnStatistics.of(records)
     )
-    # A neighbour nearer than the noise may be taken for one or two of them.
+    # A neighbor nearer than the noise may be taken for one or two of them.
     assert (found == rows).mean() >= 0.9
 
 
@@ -120,7 +120,7 @@ def test_equal_known_records_get_equal_rows():
     assert sorted(found[[1, 8]]) == [7, 400]
 
 
-def test_two_records_are_too_few_to_be_recognised():
+def test_two_records_are_too_few_to_be_recognized():
     records = table(300)
     attack = DistanceAttack(random_state=0)
     two = KnownRecords(records[:2])

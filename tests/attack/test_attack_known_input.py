@@ -257,8 +257,8 @@ def test_a_sample_tells_what_a_projection_leaves_open():
     alone = explained(attack.guess(released, pairs), table, pairs)
     with_sample = attack.guess(released, pairs | PopulationSample(table[1000:]))
     # As good as the best linear estimate from the whole table.
-    centred, seen = table - table.mean(axis=0), released - released.mean(axis=0)
-    best = seen @ np.linalg.lstsq(seen, centred, rcond=None)[0] + table.mean(axis=0)
+    centered, seen = table - table.mean(axis=0), released - released.mean(axis=0)
+    best = seen @ np.linalg.lstsq(seen, centered, rcond=None)[0] + table.mean(axis=0)
     assert explained(with_sample, table, pairs) > explained(best, table, pairs) - 0.03
     assert explained(with_sample, table, pairs) > alone + 0.05
 

@@ -53,8 +53,8 @@ def factors(n, rows, seed):
 
 def clusters(n, rows, seed):
     rng = np.random.default_rng(seed)
-    centres = rng.random((6, n))
-    X = centres[rng.integers(0, 6, rows)] + 0.05 * rng.normal(size=(rows, n))
+    centers = rng.random((6, n))
+    X = centers[rng.integers(0, 6, rows)] + 0.05 * rng.normal(size=(rows, n))
     return np.clip(X, 0, 1)
 
 
@@ -316,9 +316,9 @@ def test_the_mixture_is_the_exact_posterior_mean_of_two_normal_laws():
     Y, h = np.array([[-1.0], [1.0]]), 0.5
     z, noise = np.array([[0.3]]), np.array([[0.2]])
     found = _mixture_estimate(z, np.ones((1, 1)), moments, noise, Y, h)
-    centres = np.sqrt(1 - h**2) * Y.ravel()
+    centers = np.sqrt(1 - h**2) * Y.ravel()
     grid = np.linspace(-6, 6, 200_001)
-    prior = sum(np.exp(-((grid - c) ** 2) / (2 * h**2)) for c in centres)
+    prior = sum(np.exp(-((grid - c) ** 2) / (2 * h**2)) for c in centers)
     posterior = prior * np.exp(-((0.3 - grid) ** 2) / 0.4)
     assert found[0, 0] == pytest.approx((grid * posterior).sum() / posterior.sum(), abs=1e-6)
 

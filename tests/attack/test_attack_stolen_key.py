@@ -49,7 +49,7 @@ def test_a_key_undoes_all_that_has_an_inverse(perturbation):
 
 @pytest.mark.parametrize("n_hidden", [29, 60])
 def test_tanh_hides_nothing_from_a_key_holder(n_hidden):
-    # Records in [0, 1]^29 with the paper's gaussian weights and no centre.
+    # Records in [0, 1]^29 with the paper's gaussian weights and no center.
     records = np.random.default_rng(0).random((300, 29))
     veil = Distortion(
         n_hidden=n_hidden,

@@ -128,7 +128,7 @@ def usual(verdict: str = RECOVERED, n_columns: int = 29) -> Findings:
         ),
         assumptions=(
             said("The method and all its public parameters are known."),
-            said("Some records are recognised: 30, 58, 290 and 1,000 of them."),
+            said("Some records are recognized: 30, 58, 290 and 1,000 of them."),
             said("A tenth of the table is known as a sample of similar records."),
         ),
         settings={

@@ -56,8 +56,8 @@ def test_arguments_of_the_other_kind_are_refused_by_name(written):
         ig.audit(FRAME, written.release, detector=ig.DistanceOutliers(), attacks=["naive"])
     with pytest.raises(ValueError, match="drop must be left out where the release is an array"):
         ig.audit(FRAME, FRAME.to_numpy(), drop=["a"])
-    with pytest.raises(TypeError, match="no argument 'colour'"):
-        ig.audit(FRAME, written.release, colour="red")
+    with pytest.raises(TypeError, match="no argument 'color'"):
+        ig.audit(FRAME, written.release, color="red")
     with pytest.raises(ValueError, match="perturbation must be left out where key is given"):
         ig.audit(FRAME, written.release, key=written.key, perturbation=ig.Rotation())
 

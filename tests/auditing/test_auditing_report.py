@@ -325,7 +325,7 @@ def test_an_attack_that_gets_nothing_says_so_and_one_not_run_proves_nothing(page
     assert "not finished: did not converge" in text
     assert "not made for such a release: noise was not added" in text
     assert "something was missing: the public parameters are not known" in text
-    assert "proves nothing in the release's favour" in text
+    assert "proves nothing in the release's favor" in text
     assert "Linkage was not measured; that proves nothing" in text
     assert "nan" not in text.lower().split()
     assert [a.name for a in words.order(troubled().attacks)] == ["sample", "naive"]
@@ -707,7 +707,7 @@ def boxes(svg):
     return float(text[1]), float(text[2])
 
 
-def test_the_label_of_the_frontier_covers_no_neighbour():
+def test_the_label_of_the_frontier_covers_no_neighbor():
     crowd = [
         point("tanh", 0.85, 0.5, recommended=True),
         *(

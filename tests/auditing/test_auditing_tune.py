@@ -201,7 +201,7 @@ def test_no_value_of_the_table_stands_in_the_book(made_up, tmp_path):
     assert "98765" not in json.dumps([told, rest])
 
 
-def test_strengths_next_to_the_best_are_between_its_neighbours():
+def test_strengths_next_to_the_best_are_between_its_neighbors():
     tried = [Candidate("gaussian", v) for v in (0.1, 0.25, 1, 4)] + [Candidate("tanh", 0.5)]
     near = between(Candidate("gaussian", 1), tried)
     assert [c.value for c in near] == [0.5, 2.0]

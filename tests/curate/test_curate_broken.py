@@ -139,7 +139,7 @@ BROKEN = [
     (bounded_mechanism(Narrow(2, 1.0), 1), "a record beyond the declared influence"),
     (bounded_mechanism(AsIfDifferential(2, 1.0), 1), TOO_MUCH),
     (bounded_mechanism(TooFew(3, 1.0), 1), TOO_MUCH),
-    (bounded_mechanism(NoOne(3, 1.0), 1), "no neighbours are covered"),
+    (bounded_mechanism(NoOne(3, 1.0), 1), "no neighbors are covered"),
     (bounded_mechanism(Forgets(2, 1.0), 1), TOO_MUCH),
     (
         replace(

@@ -214,7 +214,7 @@ def test_more_than_the_cap_is_refused_the_same_way():
     assert (refusal.value.asked, refusal.value.spent, refusal.value.left) == (1_500_000, 0, ONE)
 
 
-def test_where_later_neighbours_overspent_a_place_nothing_is_left_rather_than_less():
+def test_where_later_neighbors_overspent_a_place_nothing_is_left_rather_than_less():
     """Balls around 0 and 4 do not meet, so both may be full; one in between reaches both."""
     budget = SpatialBudget(line(), ONE)
     assert ask(budget, [query(0, ONE), query(4, ONE)])

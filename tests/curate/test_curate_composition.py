@@ -110,7 +110,7 @@ PLACES = range(5)
 
 
 def worst_loss(queries, mechanisms, most):
-    """The largest log-ratio of the chances of all answers together, over covered neighbours.
+    """The largest log-ratio of the chances of all answers together, over covered neighbors.
 
     Answers are drawn independently, so the worst of all combinations of answers is the sum of
     each one's worst, upwards or downwards.

@@ -224,7 +224,7 @@ def test_tables_are_read_from_frames_and_files(tmp_path):
     for i, source in enumerate((frame, file, str(file))):
         with curator(source, tmp_path / f"{i}.db", columns=["a", "b", "c"]) as one:
             assert one.space.columns == ("a", "b", "c")
-            digests.add(one._neighbours.digest())
+            digests.add(one._neighbors.digest())
             new = pd.DataFrame([RECORD], columns=["a", "b", "c"])
             assert len(one.ask(new, epsilon=0.1)) == 1
             with pytest.raises(ValueError, match="in this order: a, b, c"):

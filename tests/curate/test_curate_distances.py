@@ -70,7 +70,7 @@ def test_the_dp_distance_is_the_fewest_changes_that_turn_the_answer_over(beta):
 
 
 @pytest.mark.parametrize(("beta", "k"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2)])
-def test_the_sensitive_bound_is_below_the_walk_over_sensitive_neighbours(beta, k):
+def test_the_sensitive_bound_is_below_the_walk_over_sensitive_neighbors(beta, k):
     tables = Tables(4, 1, 4)
 
     def covered(a, b, j):

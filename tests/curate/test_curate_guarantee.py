@@ -116,7 +116,7 @@ def test_json_holds_the_settings_and_the_sentence():
     assert facts["cap"] == 1.0
     assert facts["worst_case"] == SENSITIVE.worst_case
     assert facts["sentence"] == SENSITIVE.sentence()
-    assert facts["neighbours"] == SENSITIVE.neighbours
+    assert facts["neighbours"] == SENSITIVE.neighbors
     settings = {field.name for field in dataclasses.fields(Guarantee)}
     assert set(facts) == settings - {"micro"} | {"epsilon", "neighbours", "worst_case", "sentence"}
     assert json.loads(json.dumps(DP.to_json()))["worst_case"] is None

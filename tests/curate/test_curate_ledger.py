@@ -180,7 +180,7 @@ def test_a_refusal_names_the_row_also_after_stored_ones(where):
     assert refused.value.row == 1
 
 
-def test_a_stored_answer_is_free_where_neighbours_left_less_than_nothing(where):
+def test_a_stored_answer_is_free_where_neighbors_left_less_than_nothing(where):
     # -0.9 and 0.9 do not reach each other, so together with 0 they pass its cap unharmed: no
     # place is within 0.5 of all three.
     with opened(where) as ledger:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.detect.metric import METRICS, declare
 
 WEIGHTS = [0.5, 3.0]
@@ -38,8 +38,8 @@ def test_adding_a_record_changes_counts_within_the_radius_by_one_and_no_other(me
     for _ in range(10 if batch > 1 else 40):
         new = rng.integers(-6, 7, size=2) / 3.0
         r = metric.distance(places[0], new)
-        before = Neighbours(table, metric).within(places, r)
-        after = Neighbours(np.concatenate([table, [new]]), metric).within(places, r)
+        before = Neighbors(table, metric).within(places, r)
+        after = Neighbors(np.concatenate([table, [new]]), metric).within(places, r)
         distances = np.array([metric.distance(i, new) for i in places])
         np.testing.assert_array_equal(after - before, distances <= r)
         on_radius += int((distances == r).sum())
@@ -57,8 +57,8 @@ def test_tangent_triples_are_decided_by_the_one_distance(metric):
         table = np.stack([a, b, middle])
         asked = np.concatenate([table, np.repeat(table, 6, axis=0)])  # one by one, and as a batch
         expected = brute_force(table, table, r, metric)
-        assert Neighbours(table, metric).within(table, r).tolist() == expected
-        assert Neighbours(table, metric).within(asked, r)[:3].tolist() == expected
+        assert Neighbors(table, metric).within(table, r).tolist() == expected
+        assert Neighbors(table, metric).within(asked, r)[:3].tolist() == expected
 
 
 @given(
@@ -75,10 +75,10 @@ def test_counts_are_brute_force_and_a_cap_only_ends_them(rows, new, metric, cap)
             continue
         asked = np.concatenate([more, [[0.0, 0.0]]])
         expected = brute_force(table, asked, r, metric)
-        near = Neighbours(table, metric)
+        near = Neighbors(table, metric)
         assert near.within(asked, r).tolist() == expected
         assert near.within(asked, r, cap).tolist() == [min(count, cap) for count in expected]
-        step = Neighbours(more, metric).within(asked, r) - expected
+        step = Neighbors(more, metric).within(asked, r) - expected
         assert step.tolist() == [metric.distance(i, new) <= r for i in asked]
 
 
@@ -91,7 +91,7 @@ def test_copies_are_records_equal_in_every_column(rows, asked):
     places = np.array(asked, dtype=float).reshape(-1, 2)
     metric = declare("euclidean", None, None, 2)
     expected = [int((table == place).all(axis=1).sum()) for place in places]
-    near = Neighbours(table, metric)
+    near = Neighbors(table, metric)
     found = near.copies(places)
     assert found.dtype == np.int64
     assert found.tolist() == expected
@@ -103,7 +103,7 @@ def test_copies_in_a_large_table():
     rng = np.random.default_rng(0)
     table = rng.integers(0, 4, size=(20_000, 3)).astype(float)
     asked = rng.integers(-1, 5, size=(300, 3)).astype(float)
-    near = Neighbours(table, declare("hamming", None, None, 3))
+    near = Neighbors(table, declare("hamming", None, None, 3))
     expected = [(table == place).all(axis=1).sum() for place in asked]
     assert near.copies(asked).tolist() == expected
     assert max(expected) > 300
@@ -117,7 +117,7 @@ def test_the_digest_is_the_tables_and_not_its_orders():
     table[7, 0] = -0.0
 
     def digest(rows):
-        return Neighbours(rows, metric).digest()
+        return Neighbors(rows, metric).digest()
 
     assert digest(table) == digest(rng.permutation(table))
     table[7, 0] = 0.0
@@ -132,12 +132,12 @@ def test_the_digest_is_the_tables_and_not_its_orders():
 
 def test_minus_zero_has_the_digest_of_zero():
     metric = declare("euclidean", None, None, 1)
-    zeros = (Neighbours(np.array([[z], [1.0]]), metric).digest() for z in (0.0, -0.0))
+    zeros = (Neighbors(np.array([[z], [1.0]]), metric).digest() for z in (0.0, -0.0))
     assert len(set(zeros)) == 1
 
 
 def test_a_table_without_records_counts_none():
-    near = Neighbours(np.empty((0, 2)), declare("euclidean", None, None, 2))
+    near = Neighbors(np.empty((0, 2)), declare("euclidean", None, None, 2))
     places = np.zeros((20, 2))
     assert near.n_records == 0
     for asked in (places[:1], places):
@@ -145,8 +145,8 @@ def test_a_table_without_records_counts_none():
 
 
 def test_records_neither_print_nor_travel():
-    near = Neighbours(np.full((3, 2), 7.25), declare("euclidean", None, None, 2))
-    assert repr(near) == "Neighbours(...)"
+    near = Neighbors(np.full((3, 2), 7.25), declare("euclidean", None, None, 2))
+    assert repr(near) == "Neighbors(...)"
     with pytest.raises(TypeError, match="not pickled"):
         pickle.dumps(near)
 
@@ -154,4 +154,4 @@ def test_records_neither_print_nor_travel():
 @pytest.mark.parametrize("wrong", [np.ones((2, 3)), np.ones(2), [[np.nan, 1.0]], [[1.0, np.inf]]])
 def test_what_are_no_places(wrong):
     with pytest.raises(ValueError, match="places must h"):
-        Neighbours(wrong, declare("euclidean", None, None, 2))
+        Neighbors(wrong, declare("euclidean", None, None, 2))

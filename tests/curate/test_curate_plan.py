@@ -35,7 +35,7 @@ def made(mode, beta, r, epsilon, k=1):
 
 
 def by_hand(table, mechanism, r):
-    """Copies and neighbours pair by pair, and every record's chance to be called an anomaly."""
+    """Copies and neighbors pair by pair, and every record's chance to be called an anomaly."""
     calls, truth = [], []
     for a in table:
         own = sum(bool((a == b).all()) for b in table)

@@ -176,7 +176,7 @@ def chances(parts, share, beta, weigh):
 
 
 def worst_of_mixtures(m, beta, share):
-    """The largest |log ratio| of a point's probability over all neighbouring tables, epsilon 1."""
+    """The largest |log ratio| of a point's probability over all neighboring tables, epsilon 1."""
 
     @cache
     def mixture(table):

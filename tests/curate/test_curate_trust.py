@@ -127,7 +127,7 @@ strange = st.sampled_from([(math.nan, 0.0), (math.inf, 0.0), (0.0,), (0.0, 1.0, 
         max_size=6,
     ),
 )
-def test_refusals_and_errors_are_the_same_on_neighbouring_tables(folder, rows, extra, mode, asks):
+def test_refusals_and_errors_are_the_same_on_neighboring_tables(folder, rows, extra, mode, asks):
     table = np.array(rows, dtype=float).reshape(-1, 2)
     more = np.concatenate([table, [extra]])
     # Whole numbers stand for rows of the table, the last for the one record that differs.
@@ -246,7 +246,7 @@ def test_look_ups_and_random_bytes_do_not_depend_on_the_table_or_the_outcome(fol
     for seed, table in enumerate(TABLES * 2):
         log = []
         with curator(table, folder, mode=mode, budget=100) as one:
-            one._neighbours = Spy(one._neighbours, log)
+            one._neighbors = Spy(one._neighbors, log)
             source = random.Random(seed)
 
             def draw(size, source=source, log=log):
@@ -274,14 +274,14 @@ def test_answers_refusals_and_errors_leave_at_the_deadline(folder):
 
     kept = Deadline(0.5, 0.25, clock=lambda: now[0], sleep=sleep)
     with curator(TABLES[0], folder, mode=Failing(), beta=None, r=None, pad=kept) as one:
-        look = one._neighbours.within
+        look = one._neighbors.within
 
         def slow(*given):
             now[0] += work[0]
             return look(*given)
 
-        one._neighbours = Spy(one._neighbours, [])
-        one._neighbours._table = type("Slow", (), {"within": staticmethod(slow)})
+        one._neighbors = Spy(one._neighbors, [])
+        one._neighbors._table = type("Slow", (), {"within": staticmethod(slow)})
 
         def took(**more):
             start = now[0]
@@ -307,13 +307,13 @@ def test_answers_refusals_and_errors_leave_at_the_deadline(folder):
 # The chances are those of the formulas.
 
 CLUSTERS = 300
-CENTRES = np.arange(CLUSTERS) * 100.0
+CENTERS = np.arange(CLUSTERS) * 100.0
 
 
 def clusters(own, near):
     """The same cluster at many places: `own` records there, `near` within the radius."""
     offsets = [0.0] * own + [1.0] * (near - own) + [2.0]  # the last is out of reach
-    return (CENTRES[:, np.newaxis] + offsets).reshape(-1, 1)
+    return (CENTERS[:, np.newaxis] + offsets).reshape(-1, 1)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -324,7 +324,7 @@ def test_wrong_answers_are_as_frequent_as_the_exact_chance(folder, mode, own, ne
         clusters(own, near), folder, mode=mode, beta=beta, budget=50, seed=own + 10 * near
     )
     with one:
-        asked = CENTRES.reshape(-1, 1)
+        asked = CENTERS.reshape(-1, 1)
         answers = [a for _ in range(times) for a in one.ask(asked, epsilon=epsilon, fresh=True)]
         mechanism = bounded_mechanism(one.question, epsilon)
     sparse = near + 1 <= beta if mode == "sparse" else own > 0 and near <= beta
@@ -348,7 +348,7 @@ def test_wrong_answers_are_as_frequent_as_the_exact_chance(folder, mode, own, ne
 
 def test_the_stored_answer_is_the_drawn_one(folder):
     with curator(clusters(1, 3), folder, budget=50) as one:
-        asked = CENTRES.reshape(-1, 1)
+        asked = CENTERS.reshape(-1, 1)
         first = [a.anomalous for a in one.ask(asked, epsilon=0.4)]
         assert 0 < sum(first) < CLUSTERS
         again = one.ask(asked, epsilon=0.4)

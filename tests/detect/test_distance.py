@@ -130,7 +130,7 @@ def test_large_float32_values_beside_a_constant_column_are_exact():
 
 
 @pytest.mark.parametrize("k", [300, 1499, 5000])
-def test_very_many_neighbours_are_exact(k):
+def test_very_many_neighbors_are_exact(k):
     X = np.random.default_rng(17).integers(-5, 6, size=(1500, 3)).astype(np.float32)
     detector = assert_exact(X, 7, k)
     others = X[:5] + np.float32(0.5)
@@ -206,7 +206,7 @@ def test_several_buckets_and_levels_of_boxes_agree_with_brute_force():
     np.testing.assert_array_equal(detector.anomaly_score(), brute(X))
 
 
-def test_copies_of_rows_are_neighbours_at_distance_zero():
+def test_copies_of_rows_are_neighbors_at_distance_zero():
     rng = np.random.default_rng(7)
     X = rng.integers(0, 3, size=(5000, 2)).astype(np.float32)
     X[[10, 20]] = [[50, 50], [90, 0]]
@@ -293,7 +293,7 @@ def test_a_single_row_in_blocks_scores_zero():
     assert detector.outlier_scores_.tolist() == [0.0]
 
 
-def test_neighbours_are_those_of_the_fit_whatever_is_set_later():
+def test_neighbors_are_those_of_the_fit_whatever_is_set_later():
     X = np.random.default_rng(19).normal(size=(3000, 2))
     detector = ig.DistanceOutliers(3, 2).fit(X)
     before = detector.anomaly_score([[1.0, 1.0]])
@@ -520,7 +520,7 @@ def test_weights_of_a_file_follow_its_columns(tmp_path):
         ({"weights": [1.0, -1.0]}, "weights must be finite, >= 0 and not all 0"),
         ({"weights": [0.0, 0.0]}, "weights must be finite, >= 0 and not all 0"),
         ({"discrete": [2]}, "discrete must lie between 0 and 1, got 2"),
-        ({"discrete": ["colour"]}, "discrete must name columns of X, got 'colour'"),
+        ({"discrete": ["color"]}, "discrete must name columns of X, got 'color'"),
         ({"memory_limit": 0}, "memory_limit must be a number of bytes >= 1, got 0"),
     ],
 )

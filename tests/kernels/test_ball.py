@@ -129,7 +129,7 @@ TRIPLES = [(3, 4, 0), (5, 12, 0), (2, 3, 6), (1, 4, 8), (6, 6, 7), (4, 4, 7), (2
 
 @st.composite
 def tables_at_the_radius(draw):
-    """A centre, records at the very radius from it and others, and the radius itself."""
+    """A center, records at the very radius from it and others, and the radius itself."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     if draw(st.booleans()):  # whole numbers: ties are exact
         triple = np.array(TRIPLES[draw(st.integers(0, len(TRIPLES) - 1))], dtype=float)
@@ -219,7 +219,7 @@ def test_many_changes_rebuild_the_index_and_many_adds_make_room():
 
 @pytest.mark.parametrize("d", [1, 6])
 def test_records_beyond_a_full_index_find_room(d):
-    """Once a leaf just halved passed a record on to a neighbour that was full."""
+    """Once a leaf just halved passed a record on to a neighbor that was full."""
     rng = np.random.default_rng(2)
     X, new = rng.normal(size=(3 * 4096, d)), 3 * rng.normal(size=(1500, d))  # full to the last slot
     metric = declare("euclidean", None, None, d)

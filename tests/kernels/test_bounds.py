@@ -68,7 +68,7 @@ def test_a_bound_is_that_of_the_rows_own_leaf(kind, k, width, offset, double, co
         inner = np.median(X[rows[[n >> 2, n >> 1, 3 * n >> 2]]], axis=0)  # what it is seen from
         radius = np.linalg.norm(X[rows] - inner, axis=1)
         blur = (
-            0 if table.space.exact else np.linalg.norm(X[rows] - table.space.centre).max() / 2**22
+            0 if table.space.exact else np.linalg.norm(X[rows] - table.space.center).max() / 2**22
         )
         off = 0.01 * (radius + true) + 4 * blur + 1e-15  # a product loses half of float32's digits
         assert (bound[places] <= true + off * (k if kind == nearest.SUM else 1)).all()

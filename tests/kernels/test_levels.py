@@ -84,7 +84,7 @@ def test_drawn_levels_are_the_levels_of_the_draws(grouped):
     U[3], sigmas[3] = U[4], sigmas[4]  # a copy, which ties
     draws = rng.normal(size=(50, 4))
     near = np.array([[j for j in range(30) if j != i] for i in range(30)], dtype=np.int32)
-    # Met twice, as a neighbour and as a record of the same scale, a candidate counts once.
+    # Met twice, as a neighbor and as a record of the same scale, a candidate counts once.
     members = np.array([3, 4] if grouped else [], dtype=np.int32)
     means, errors = np.empty(30), np.empty(30)
     fits.drawn_levels(

@@ -45,7 +45,7 @@ def test_scan_agrees_with_numpy(width, rows, seed):
 
 
 @given(widths, seeds)
-def test_box_and_centre_distances_agree_with_numpy(width, seed):
+def test_box_and_center_distances_agree_with_numpy(width, seed):
     rng = np.random.default_rng(seed)
     gap = some_gaps(rng, width)
     boxes = np.sort(whole(rng, 3, width, 2, FAN), axis=2)
@@ -56,7 +56,7 @@ def test_box_and_centre_distances_agree_with_numpy(width, seed):
     step = np.maximum(np.maximum(below - high[:, None], low[:, None] - above), 0)
     added = np.where(gap[:, None] > 0, gap[:, None] * (step > 0), step**2)
     np.testing.assert_array_equal(square, added.sum(axis=0))
-    bounds.centre_squares(low, boxes.ravel(), 1, gap, square)
+    bounds.center_squares(low, boxes.ravel(), 1, gap, square)
     away = ((below + above) / 2 - low[:, None]) ** 2 * (gap[:, None] == 0)
     np.testing.assert_array_equal(square, away.sum(axis=0))
 

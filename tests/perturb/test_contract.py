@@ -340,7 +340,7 @@ def damaged(stored: KeyFile, how: str) -> KeyFile:
     if how == "no parameters":
         del facts["parameters"]
     elif how == "unknown parameter":
-        facts["parameters"]["colour"] = 1
+        facts["parameters"]["color"] = 1
     elif how == "no width":
         del facts["n_features"]
     elif how == "another width":

@@ -79,7 +79,7 @@ def test_gaussian_weights_give_the_expected_squared_distance(activation):
     expected = expected_squared_distance(x, y, activation, setting)
     squared = []
     rng = chance.generator(0)
-    # Bounds one apart and their middle as centre leave a record as it is; halving the records
+    # Bounds one apart and their middle as center leave a record as it is; halving the records
     # and doubling sigma_w keeps them inside.
     pair = np.vstack([x, y]) / 2
     for _ in range(3000):
@@ -274,7 +274,7 @@ def stand_in(n, seed):
 
 
 @pytest.mark.slow
-def test_orthogonal_weights_and_a_centre_find_more_than_the_papers_choice():
+def test_orthogonal_weights_and_a_center_find_more_than_the_papers_choice():
     """Detection of the top 200 of 4,000: identity 100 %, tanh well above gaussian weights."""
     X = stand_in(4000, 0)
 
@@ -304,8 +304,8 @@ def test_orthogonal_weights_and_a_centre_find_more_than_the_papers_choice():
     assert gaussian["identity"] > gaussian["square"]
     assert gaussian["identity"] > gaussian["tanh"]
     assert 0.7 < gaussian["identity"] < 0.95
-    centred = found("tanh", "orthogonal", center=X.mean(axis=0))
-    assert centred > gaussian["tanh"] + 0.03
+    centered = found("tanh", "orthogonal", center=X.mean(axis=0))
+    assert centered > gaussian["tanh"] + 0.03
     assert found("tanh", "orthogonal") > gaussian["tanh"]
 
 

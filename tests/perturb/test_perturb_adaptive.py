@@ -58,7 +58,7 @@ def test_noise_of_one_size_leaves_the_outliers_behind(veil, table):
 
 
 def test_growing_the_noise_of_an_outlier_alone_would_not_hide_it(veil, table):
-    """Why neighbours must share it: strong noise that only one record has is its signature."""
+    """Why neighbors must share it: strong noise that only one record has is its signature."""
     scales, units = veil.key_scales()
     alone = scales.copy()
     alone[:-OUTLIERS] = np.median(scales)

@@ -60,11 +60,11 @@ def test_every_record_is_in_a_group_of_k_to_2k_minus_1(n, k, seed):
 
 def test_every_group_emits_as_many_records_as_it_has_members():
     rng = np.random.default_rng(0)
-    centres = np.array([[0, 0], [100, 0], [0, 100]])
+    centers = np.array([[0, 0], [100, 0], [0, 100]])
     members = np.repeat([0, 1, 2], [20, 50, 30])
-    table = centres[members] + rng.random((100, 2))
+    table = centers[members] + rng.random((100, 2))
     released = Condensation(10, random_state=0).fit_transform(table)
-    nearest = cKDTree(centres).query(released)[1]
+    nearest = cKDTree(centers).query(released)[1]
     assert np.bincount(nearest).tolist() == [20, 50, 30]
     # Nor does the row say which: the groups arrive in no order.
     assert abs(stats.spearmanr(nearest, members).statistic) < 0.3

@@ -91,7 +91,7 @@ def test_a_saved_key_gives_the_same_bytes(noise, tmp_path):
     np.testing.assert_array_equal(found.transform_rows(TABLE[9:], 9), released[9:])
 
 
-def test_recognised_records_leave_the_noise_alone_to_hide_the_rest():
+def test_recognized_records_leave_the_noise_alone_to_hide_the_rest():
     released = geometric(0.05).fit_transform(TABLE)
     known = 200
     forward, *_ = np.linalg.lstsq(

@@ -48,7 +48,7 @@ def test_gaussian_noise_is_normal_with_the_columns_deviation_times_scale():
         assert stats.kstest(column, "norm").pvalue > 0.001
 
 
-def test_uniform_noise_is_centred_and_has_the_deviation_asked_for():
+def test_uniform_noise_is_centered_and_has_the_deviation_asked_for():
     noise = AdditiveNoise("uniform", scale=0.7, relative=False, random_state=0).fit_transform(TABLE)
     noise -= TABLE
     half = np.sqrt(3) * 0.7

@@ -83,7 +83,7 @@ def test_a_saved_key_gives_the_same_bytes(tmp_path):
     np.testing.assert_array_equal(found.transform(TABLE), veil.transform(TABLE))
 
 
-def test_twelve_recognised_records_give_the_projection_away():
+def test_twelve_recognized_records_give_the_projection_away():
     veil = RandomProjection(6, bounds="scaled", random_state=0).fit(TABLE)
     released = veil.transform(TABLE)
     guess, *_ = np.linalg.lstsq(TABLE[:12], released[:12], rcond=None)

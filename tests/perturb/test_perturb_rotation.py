@@ -52,7 +52,7 @@ def test_the_release_is_the_motion_its_key_says(table):
     np.testing.assert_allclose(veil.transform(table), expected, atol=1e-14)
 
 
-def test_d_plus_one_recognised_records_undo_it(table):
+def test_d_plus_one_recognized_records_undo_it(table):
     released = quick().fit_transform(table)
     known = np.arange(5)
     padded = np.column_stack([released, np.ones(len(released))])
@@ -78,7 +78,7 @@ def test_the_level_is_measured_on_what_is_released_when_values_are_clipped(table
 def test_the_search_keeps_the_best_of_its_draws(table):
     veil = quick(n_iter=20, check_ica=False).fit(table)
     rng, C = chance.generator(1), np.cov(table, rowvar=False)
-    rng.random(4)  # the centre comes first
+    rng.random(4)  # the center comes first
     levels = []
     for _ in range(20):
         P = placement_levels(chance.haar(rng, 4), C)

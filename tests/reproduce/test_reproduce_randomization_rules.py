@@ -263,7 +263,7 @@ def attacked(**changed: tuple[float, float]):
         (others.RMP_WEAK, ALONE): (5, 0.5), (others.RMP_STRONG, ALONE): (75, 0.03),
     }  # fmt: skip
     found |= {
-        (method, others.RECOGNISED): (1.5, 0.8) for method, _ in list(found) if method != NOISE
+        (method, others.RECOGNIZED): (1.5, 0.8) for method, _ in list(found) if method != NOISE
     }
     for name, value in changed.items():
         who, attacker = name.rsplit("_", 1)
@@ -285,7 +285,7 @@ def attacked(**changed: tuple[float, float]):
                                            "holds"]),
         ({"TANH_ALONE": (5, 0.3), "STEEP_ALONE": (5, 0.3)},
          ["does not hold", "holds conditionally", "does not hold", "holds"]),
-        ({"TANH_RECOGNISED": (150, 0.0), "STEEP_RECOGNISED": (150, 0.0)},
+        ({"TANH_RECOGNIZED": (150, 0.0), "STEEP_RECOGNIZED": (150, 0.0)},
          ["does not hold", "holds conditionally", "holds", "holds conditionally"]),
     ],
 )  # fmt: skip
@@ -302,7 +302,7 @@ def test_two_methods_with_the_same_numbers_get_the_same_verdict():
         for told in ((0.8, 0.8), (0.8, 0.0), (0.0, 0.0)):
             rows = attacked(
                 TANH_ALONE=(5, alone[0]), STEEP_ALONE=(5, alone[1]),
-                TANH_RECOGNISED=(5, told[0]), STEEP_RECOGNISED=(5, told[1]),
+                TANH_RECOGNIZED=(5, told[0]), STEEP_RECOGNIZED=(5, told[1]),
             )  # fmt: skip
             swapped = [row | {"method": swap.get(row["method"], row["method"])} for row in rows]
             _, _, tanh, _ = others._claims(rows, 400, 20, 20)

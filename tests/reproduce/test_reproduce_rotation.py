@@ -81,7 +81,7 @@ def test_a_radial_machine_is_not_moved_by_any_rotation(found):
     assert changes == [0.0] * 12
 
 
-def test_neighbours_move_by_ties_alone(ours):
+def test_neighbors_move_by_ties_alone(ours):
     for row in TABLE_1:
         change = ours[row.called, "KNN, points gained by rotation"].ours
         assert abs(change) <= (1.5 if row.name in ("breast_w", "votes") else 0.0), row.name
@@ -116,7 +116,7 @@ def test_ica_as_the_paper_scored_it(ours):
         ("Lemma 1", "A classifier by nearest", "holds conditionally"),
         ("Theorem 1", "Kernel regression", "holds"),
         ("Theorem 2", "Support vector machines", "holds"),
-        ("Section 4.5", "A random centre", "holds conditionally"),  # D4
+        ("Section 4.5", "A random center", "holds conditionally"),  # D4
         ("Theorem 3", "A perceptron", "holds conditionally"),  # D5
         ("Table 1, section 5.1", "The accuracy", "holds conditionally"),
         ("Section 4.2", "With s = 1", "does not hold"),  # D1
@@ -124,7 +124,7 @@ def test_ica_as_the_paper_scored_it(ours):
         ("Section 4.3, observation 1", "Columns of larger", "holds"),
         ("Section 4.3, observation 2", "The variance of VoD", "does not hold"),
         ("Section 4.3", "Swapping rows", "holds"),
-        ("Section 4.5", "The rotation's centre", "holds"),
+        ("Section 4.5", "The rotation's center", "holds"),
         ("Section 4.4", "Where attributes", "does not hold"),
         ("Section 5.2", "ICA does not converge", "does not hold"),
         ("Section 5.2, figures 3, 4", "ICA has no effect", "holds conditionally"),

@@ -83,11 +83,11 @@ def test_one_seed_gives_the_same_numbers(shipped):
     assert search(iris.X, iris.chance(3), 1) != search(iris.X, iris.chance(4), 1)
 
 
-def test_both_centres_are_rotations_of_the_same_records():
+def test_both_centers_are_rotations_of_the_same_records():
     X = scaled(np.random.default_rng(0).normal(size=(30, 4)))
-    origin, centre = turned(X, np.random.default_rng(1))
+    origin, center = turned(X, np.random.default_rng(1))
     np.testing.assert_allclose(origin @ origin.T, X @ X.T, atol=1e-12)  # about the origin
-    shift = origin - centre
+    shift = origin - center
     np.testing.assert_allclose(shift, np.tile(shift[0], (30, 1)), atol=1e-12)
     assert np.linalg.norm(shift[0]) > 0.1
 

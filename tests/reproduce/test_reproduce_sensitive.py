@@ -74,10 +74,10 @@ def test_labels_lead_to_the_printed_radius_of_mammography(found):
     assert _ours(found, "Thyroid: beta").ours == 18
 
 
-def test_labelled_anomalies_and_all_are_counted_apart(found):
+def test_labeled_anomalies_and_all_are_counted_apart(found):
     counts = {
         name: (
-            _ours(found, f"{name}: anomalies, labelled"),
+            _ours(found, f"{name}: anomalies, labeled"),
             _ours(found, f"{name}: anomalies, all"),
         )
         for name in ("Mammography", "Thyroid", "Synthetic (a draw of our own)")
@@ -92,7 +92,7 @@ def test_labelled_anomalies_and_all_are_counted_apart(found):
     assert "the paper counts true anomalies" in counts["Thyroid"][1].note
     for name in ("Mammography", "Thyroid"):
         every, few = (n for n in found.numbers if n.what.startswith(f"{name}: recall of SP"))
-        # Over labelled ones it is nearer to the print, and still not it.
+        # Over labeled ones it is nearer to the print, and still not it.
         assert every.ours < few.ours < few.printed
         assert every.note.endswith("unexplained")
         assert few.note.endswith("unexplained")
@@ -210,10 +210,10 @@ def test_a_table_of_six_records_by_hand():
 
     # Within r: 3, 3, 4, 2, 1, 1, so the record at 2 is an anomaly as well, at distance 1.
     errors = found.errors
-    assert (errors.anomalies, errors.labelled) == (3, 1)
+    assert (errors.anomalies, errors.labeled) == (3, 1)
     assert errors.sparse == pytest.approx((error(1) + 2 * error(2)) / 3)
     assert errors.dp == pytest.approx(error(1))
-    assert errors.labelled_sensitive == pytest.approx(error(2))
+    assert errors.labeled_sensitive == pytest.approx(error(2))
     assert errors.normal_dp == pytest.approx((2 * error(1) + error(2)) / 3)
     sparse = found.score("sparse")
     hits, alarms = 3 - error(1) - 2 * error(2), 2 * error(1) + error(2)

@@ -36,7 +36,7 @@ class DistanceAttack(Attack):
     """Find known records in a release that keeps distances, then treat them as known pairs.
 
     A rotation moves all records but leaves every distance as it was, so a handful of records is
-    recognised by their distances from one another, as a constellation is in a turned sky. Columns
+    recognized by their distances from one another, as a constellation is in a turned sky. Columns
     are brought to [0, 1] where their bounds are known, since perturbations that mix columns do so
     too; a release in the table's own units is tried next. A common factor on all distances is
     found from the columns' deviations where those are known.

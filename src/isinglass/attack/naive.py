@@ -102,14 +102,14 @@ def _main_direction(Z: Array, statistics: ColumnStatistics) -> Array:
 
 
 def _in_units(table: Array, statistics: ColumnStatistics, *, said: bool) -> NDArray[np.bool_]:
-    """Whether columns look like the table's own, perhaps with noise: as centred, no narrower."""
+    """Whether columns look like the table's own, perhaps with noise: as centered, no narrower."""
     if said:
         return np.ones(table.shape[1], dtype=np.bool_)
     deviation = deviations(table)
     # Four standard errors: noise of mean zero moves a column's mean by more once in 16,000.
     near = 4.0 * deviation / np.sqrt(len(table)) + 1e-6 * np.abs(statistics.mean)
-    centred = np.abs(table.mean(axis=0) - statistics.mean) <= near
-    alike = centred & (deviation >= 0.95 * statistics.deviation)
+    centered = np.abs(table.mean(axis=0) - statistics.mean) <= near
+    alike = centered & (deviation >= 0.95 * statistics.deviation)
     # A release in other units has columns that look right by chance, but not all of them.
     return np.full(len(alike), bool(alike[deviation > 0].all()))
 

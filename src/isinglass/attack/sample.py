@@ -93,12 +93,12 @@ class SampleAttack(Attack):
 
 def _principal(table: Array) -> tuple[Array, Array]:
     """Axes of falling variance, one a column, and the rows along them; rounding is no axis."""
-    centred = table - table.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
+    centered = table - table.mean(axis=0)
+    values, vectors = np.linalg.eigh(centered.T @ centered)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > 1e-10 * max(values[0], 1e-300)
     kept &= values > (1e-12 * np.abs(table).max()) ** 2 * len(table)
-    return vectors[:, kept], centred @ vectors[:, kept]
+    return vectors[:, kept], centered @ vectors[:, kept]
 
 
 def _match(scores: Array, theirs: Array) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:

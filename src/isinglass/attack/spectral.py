@@ -161,26 +161,26 @@ class SpectralAttack(Attack):
             return found
         # A column without noise still tells of the others; its share keeps the algebra finite.
         noise = np.maximum(variance, 1e-6 * spread)[varies]
-        centred = (Z - mean)[:, varies]
+        centered = (Z - mean)[:, varies]
         if self.method == "kinds":
             unit = np.sqrt(noise)
-            means = means_of_kinds(centred / unit, chance.generator(self.random_state))
+            means = means_of_kinds(centered / unit, chance.generator(self.random_state))
             filtered = mean[varies] + (0.0 if means is None else means * unit)
-            filtered = np.broadcast_to(filtered, centred.shape)
+            filtered = np.broadcast_to(filtered, centered.shape)
         elif self.method == "profile":
             unit = np.sqrt(noise)
-            filtered = mean[varies] + _smooth_columns(centred / unit) * unit
+            filtered = mean[varies] + _smooth_columns(centered / unit) * unit
         else:
-            filtered = mean[varies] + centred @ filter_gain(centred, noise, self.method)
+            filtered = mean[varies] + centered @ filter_gain(centered, noise, self.method)
         found[:, varies] = np.where(noisy[varies], filtered, Z[:, varies])
         return found
 
 
-def filter_gain(centred: Array, noise: Array, method: str = "auto") -> Array:
+def filter_gain(centered: Array, noise: Array, method: str = "auto") -> Array:
     """The matrix A of the estimate mean + (z - mean) A."""
     unit = np.sqrt(noise)
-    n_rows, d = centred.shape
-    white = centred / unit
+    n_rows, d = centered.shape
+    white = centered / unit
     widths, directions = np.linalg.eigh(np.cov(white, rowvar=False).reshape(d, d))
     gains = _gains(np.maximum(widths, 1e-300), n_rows, method)
     return np.asarray(((directions * gains) @ directions.T) * unit / unit[:, np.newaxis])

@@ -23,7 +23,7 @@ MOST_OUTLIERS = 500
 
 
 def default_detector(n_rows: int, n_outliers: int | None = None) -> DistanceOutliers:
-    """The papers' measure: the 500 strongest by their five neighbours, of small tables a tenth."""
+    """The papers' measure: the 500 strongest by their five neighbors, of small tables a tenth."""
     if n_outliers is None:
         n_outliers = max(1, min(MOST_OUTLIERS, n_rows // 10))
     return DistanceOutliers(n_outliers=min(n_outliers, n_rows), n_neighbors=5, n_jobs=-1)

@@ -122,7 +122,7 @@ class AttackResult:
 
 @dataclass(frozen=True, slots=True)
 class SkippedAttack:
-    """An attack that was not run, and why that says nothing in the release's favour."""
+    """An attack that was not run, and why that says nothing in the release's favor."""
 
     name: str
     reason: AuditNote

@@ -252,13 +252,13 @@ def nearest_rows(
     `but` is the number of one guess for each record that does not count.
     """
     G, T = (np.asarray(m / span, dtype=np.float32) for m in (guess, truth))
-    G_centred = G - G.mean(axis=0)
-    T_centred = T - G.mean(axis=0)
-    half = 0.5 * np.einsum("ij,ij->i", G_centred, G_centred)
+    G_centered = G - G.mean(axis=0)
+    T_centered = T - G.mean(axis=0)
+    half = 0.5 * np.einsum("ij,ij->i", G_centered, G_centered)
     found = np.empty(len(T), dtype=np.intp)
     step = max(1, _BLOCK // max(len(G), 1))
     for a in range(0, len(T), step):
-        away = half - T_centred[a : a + step] @ G_centred.T
+        away = half - T_centered[a : a + step] @ G_centered.T
         if but is not None:
             away[np.arange(len(away)), but[a : a + step]] = np.inf
         found[a : a + step] = away.argmin(axis=1)

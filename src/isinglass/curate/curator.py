@@ -23,7 +23,7 @@ from isinglass.curate.mechanisms.mechanism import Mechanism, bounded_mechanism
 from isinglass.curate.padding import Deadline
 from isinglass.curate.query import Query
 from isinglass.curate.questions.base import Question
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.curate.records import Array
 from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
@@ -155,7 +155,7 @@ class Curator:
         places, self.space = table_in_space(
             table, columns, space, bounds=bounds, metric=metric, p=p, weights=weights
         )
-        self._neighbours = Neighbours(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
+        self._neighbors = Neighbors(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
         self._deadline = pad if isinstance(pad, Deadline) else Deadline() if pad else None
         self._random: Callable[[int], bytes] = secrets.token_bytes
         self._mechanisms: dict[str, Mechanism] = {}
@@ -177,7 +177,7 @@ class Curator:
             )
             self._budget = text(contract.cap)
             self._agreement = self.ledger.sign(
-                contract, self.space.metric, self._neighbours.digest(), new_version=new_version
+                contract, self.space.metric, self._neighbors.digest(), new_version=new_version
             )
             self.created = self._agreement.first
             self._terms = self.ledger.contract
@@ -194,7 +194,7 @@ class Curator:
         mechanism = self._compiled or bounded_mechanism(self.question, "0.000001")
         for n in (1, 32):
             origin = np.zeros((n, self.space.width))
-            self._neighbours.within(origin, 1.0, 1)
+            self._neighbors.within(origin, 1.0, 1)
             with suppress(BudgetError):
                 self._price(self._queries(origin, mechanism), fresh=True)
 
@@ -223,7 +223,7 @@ class Curator:
         def draw(asked: Sequence[Query]) -> list[bool]:
             one = len(asked) == 1
             chosen = asked[0].place[np.newaxis] if one else np.stack([q.place for q in asked])
-            found = self.question.look(self._neighbours, chosen, mechanism.cap).tolist()
+            found = self.question.look(self._neighbors, chosen, mechanism.cap).tolist()
             return [mechanism.answer(*counts, draw=self._random) for counts in found]
 
         with self._deadline.kept(len(queries)) if self._deadline else nullcontext() as leaving:

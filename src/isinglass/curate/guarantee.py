@@ -50,7 +50,7 @@ class Guarantee:
         return number(self.micro)
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """The pairs of tables that the promise compares."""
         one = "tables that differ by one record, added or removed"
         if self.privacy == "differential":
@@ -64,7 +64,7 @@ class Guarantee:
         """The most that the holder of the very record asked about can lose, for any table.
 
         Differential privacy covers that holder too: None. Sensitive privacy does not where the
-        record is alone: log((1 + e^eps) e^(eps (beta - k)) - 1), reached with no neighbour at all.
+        record is alone: log((1 + e^eps) e^(eps (beta - k)) - 1), reached with no neighbor at all.
         Infinite for a sensitive question without k, of which nothing is known.
         """
         if self.privacy == "differential":
@@ -84,7 +84,7 @@ class Guarantee:
             kind, whom = "sensitive", "every sensitive record"
         parts = [
             f"epsilon {e} of {kind} privacy for {whom}: the answer's chances change by at most "
-            f"a factor e^{e} between {self.neighbours}; replacing one costs twice"
+            f"a factor e^{e} between {self.neighbors}; replacing one costs twice"
         ]
         if self.worst_case is not None:
             parts.append(
@@ -129,7 +129,7 @@ class Guarantee:
         facts["epsilon"] = number(facts.pop("micro"))
         facts["cap"] = None if self.cap is None else number(self.cap)
         worst = None if self.worst_case == math.inf else self.worst_case  # JSON has no infinity
-        more = {"neighbours": self.neighbours, "worst_case": worst}
+        more = {"neighbours": self.neighbors, "worst_case": worst}
         return facts | more | {"sentence": self.sentence()}
 
 

@@ -338,8 +338,8 @@ def components(rows: Array, n_components: Any) -> Array:
             f"n_components must be a whole number from 1 to {width}, got {n_components}"
         )
     with one_thread():
-        centred = rows - rows.mean(axis=0)
-        _, vectors = np.linalg.eigh(centred.T @ centred / len(rows))
+        centered = rows - rows.mean(axis=0)
+        _, vectors = np.linalg.eigh(centered.T @ centered / len(rows))
     chosen = vectors[:, ::-1][:, :n_components]
     largest = chosen[np.abs(chosen).argmax(axis=0), np.arange(n_components)]
     return np.ascontiguousarray(chosen * np.copysign(1.0, largest))

@@ -69,7 +69,7 @@ def e_gau_dis(
 ) -> Dataset:
     """EGauDis of Aggarwal (ICDE 2007): five gaussian clusters of equal size.
 
-    Centres are uniform in the unit cube, each cluster has along each axis its own sd, uniform on
+    Centers are uniform in the unit cube, each cluster has along each axis its own sd, uniform on
     [0, 0.1], and every column is then divided by its sd. `labels` holds the cluster. The same as
     `v_gau_dis(0)`. Our choices: rows come in random order, and rows left over when `n_rows` does
     not divide by five go to the first cluster.
@@ -147,7 +147,7 @@ def banana(
     """Two interlocking bananas, seen in any two of the columns; `labels` says which banana.
 
     A stand-in: Erfani et al. (2014) only say that the set is "a mixture of overlapping Gaussians
-    to resemble a pair of bananas in any two dimensions". Ours has twenty centres evenly spaced on
+    to resemble a pair of bananas in any two dimensions". Ours has twenty centers evenly spaced on
     each of two half circles in a plane. Every column reads that plane from another angle and adds
     gaussian noise of its own, so that any two columns show the pair, more or less slanted.
     Columns are not scaled.

@@ -68,7 +68,7 @@ class Chapter:
 
     @property
     def unaided(self) -> AttackResult:
-        """Whoever got most without the key and without recognising a record in the release."""
+        """Whoever got most without the key and without recognizing a record in the release."""
         done = [a for a in self.findings.attacks if a.failed is None and not a.with_key]
         return max((a for a in done if a.n_pairs is None), key=lambda a: a.gain)
 
@@ -241,7 +241,7 @@ def _audit(folder: Path, veil: str, seed: int | None) -> tuple[Findings, str, st
 
 
 def _strongest(X: Array) -> set[int]:
-    """The rows farthest, on the mean, from their five nearest neighbours."""
+    """The rows farthest, on the mean, from their five nearest neighbors."""
     from isinglass.detect.distance import DistanceOutliers
 
     doubles = X.astype(np.float64)  # a release is narrower, and its width would be compiled anew

@@ -43,7 +43,7 @@ class Ranking:
 
 
 class DistanceOutliers(Detector):
-    r"""The rows that lie furthest from their nearest neighbours: exactly the strongest n.
+    r"""The rows that lie furthest from their nearest neighbors: exactly the strongest n.
 
     A row's score is the mean distance to its `n_neighbors` nearest *other* rows. A copy of a row
     is another row, at distance 0. `fit` finds the rows of the highest scores without computing
@@ -63,9 +63,9 @@ class DistanceOutliers(Detector):
     Parameters
     ----------
     n_outliers : how many rows to find; all of them, in order, if there are fewer.
-    n_neighbors : how many neighbours count; all others, if there are fewer. A single row has
+    n_neighbors : how many neighbors count; all others, if there are fewer. A single row has
         none and scores 0.
-    score_by : "mean" or "sum" of the distances to the neighbours, or "kth", the distance to the
+    score_by : "mean" or "sum" of the distances to the neighbors, or "kth", the distance to the
         furthest of them.
     weights : a factor for each column's squared differences, 1 by default; for a discrete column,
         what a mismatch adds to the squared distance. A column of weight 0 is ignored.
@@ -295,7 +295,7 @@ class DistanceOutliers(Detector):
         return signs
 
     def _unknown(self, X: Array) -> Doubles:
-        """No neighbour found yet; a new row has one more to find than a row of the table."""
+        """No neighbor found yet; a new row has one more to find than a row of the table."""
         assert self._table is not None
         return np.full((len(X), min(self._k, len(self._table.X))), np.inf)
 

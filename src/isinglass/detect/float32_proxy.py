@@ -28,7 +28,7 @@ class RowSpace:
     """The distance of a table's rows: weighted squares of numbers, mismatches of codes.
 
     `columns` are those with a weight above zero; `mismatch` is what two different codes in a
-    discrete column add to the square, 0 for numeric columns. A stand-in is `(row - centre) *
+    discrete column add to the square, 0 for numeric columns. A stand-in is `(row - center) *
     factor` in the `live` columns, those in which the table's rows differ. Distances of stand-ins
     are `scale` times those of rows, up to a blur that is zero where `exact`.
     """
@@ -37,7 +37,7 @@ class RowSpace:
     weight: Doubles
     mismatch: Doubles
     live: NDArray[np.bool_] = field(repr=False)
-    centre: Doubles = field(repr=False)
+    center: Doubles = field(repr=False)
     factor: Doubles = field(repr=False)
     scale: float
     exact: bool
@@ -60,13 +60,13 @@ class RowSpace:
         if as_they_are and all_of_them and X.flags.c_contiguous:
             return X
         Y = np.empty((len(X), len(columns)), dtype=np.float32)
-        centre, factor = self.centre[self.live], self.factor[self.live]
+        center, factor = self.center[self.live], self.factor[self.live]
         if self._exact_for(X):
-            centre, factor = centre.astype(np.float32), factor.astype(np.float32)
+            center, factor = center.astype(np.float32), factor.astype(np.float32)
 
         def part(a: int, b: int) -> None:
             rows = X[a:b] if all_of_them else X[a:b, columns]
-            Y[a:b] = np.clip((rows - centre) * factor, -_FAR, _FAR)
+            Y[a:b] = np.clip((rows - center) * factor, -_FAR, _FAR)
 
         spread(part, len(X), n_jobs=n_jobs, step=_ROWS)
         return Y
@@ -87,7 +87,7 @@ class RowSpace:
             blur = np.sqrt(np.square(Y, dtype=np.float64).sum(axis=1)) * 2.0**-23
         offset = np.zeros(len(X))
         for t in np.flatnonzero(~self.live):
-            step = X[:, self.columns[t]].astype(np.float64) - self.centre[t]
+            step = X[:, self.columns[t]].astype(np.float64) - self.center[t]
             if self.mismatch[t]:
                 offset += np.where(step != 0, self.mismatch[t], 0.0) * self.scale**2
             else:
@@ -132,19 +132,19 @@ def space_of(
     exact = sample.dtype == np.float32 and scale == 1.0 and plain and small
     with np.errstate(divide="ignore"):
         spacing = 2.0 ** np.floor(np.log2(root * scale / np.maximum(high - low, 1.0)))
-    centre = low.copy()  # the value itself where all rows agree
+    center = low.copy()  # the value itself where all rows agree
     if exact:
-        centre[live] = 0.0
+        center[live] = 0.0
     else:
         middle = np.median(sample.astype(np.float64), axis=0)
-        centre[live] = np.where(coded, 0.0, middle)[live]
+        center[live] = np.where(coded, 0.0, middle)[live]
     columns = np.flatnonzero(weight > 0)
     return RowSpace(
         columns,
         weight[columns],
         np.where(coded, weight, 0.0)[columns],
         live[columns],
-        centre[columns],
+        center[columns],
         np.where(coded, spacing, root * scale)[columns],
         scale,
         exact,
@@ -169,8 +169,8 @@ def ranges(X: Array, n_jobs: int | None = None) -> tuple[Doubles, Doubles]:
         extent(X[a:b], low[part], high[part], nothing[part])
 
     spread(look, len(X), n_jobs=n_jobs, step=_ROWS)
-    spoilt = nothing.sum(axis=0).astype(np.float64)
-    return low.min(axis=0) + spoilt, high.max(axis=0) + spoilt
+    spoiled = nothing.sum(axis=0).astype(np.float64)
+    return low.min(axis=0) + spoiled, high.max(axis=0) + spoiled
 
 
 def refuse_unbounded(low: Doubles, high: Doubles, name: str) -> None:

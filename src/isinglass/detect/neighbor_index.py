@@ -98,7 +98,7 @@ class Searcher:
         )
 
     def own(self, places: Rows, cutoff: float = -np.inf) -> SearchResult:
-        """Search for the neighbours of the table's own rows at these places of the index."""
+        """Search for the neighbors of the table's own rows at these places of the index."""
         rows = self.index.order[places].astype(np.int64)
         home = self._leaf(places)
         return self.search(self._rows(rows), rows + self.first_row, home, cutoff)
@@ -111,10 +111,10 @@ class Searcher:
         skip: Rows | None = None,
         best: Doubles | None = None,
     ) -> SearchResult:
-        """Search for the neighbours of any rows; `skip` are their own row numbers, if they are
+        """Search for the neighbors of any rows; `skip` are their own row numbers, if they are
         of this table or of the larger one it is part of."""
         Q = self.space.stand_ins(A)
-        order = np.argsort(leaves.bucket_of(self.index, Q), kind="stable")  # neighbours together
+        order = np.argsort(leaves.bucket_of(self.index, Q), kind="stable")  # neighbors together
         if skip is None:
             skip = np.full(len(A), -1 - len(self.X), dtype=np.int64)
         if best is None:
@@ -138,7 +138,7 @@ class Searcher:
         return A
 
     def _takes_all(self, k: int) -> bool:
-        """Whether so many neighbours count that looking for them saves nothing."""
+        """Whether so many neighbors count that looking for them saves nothing."""
         return k > _LEAF_ROWS_AT_MOST // 2 and k > _MANY_NEIGHBORS * len(self.X)
 
     def _leaf(self, places: Rows) -> Rows:
@@ -159,7 +159,7 @@ class Searcher:
     def search(
         self, A: Array, skip: Rows, home: Rows, cutoff: float, best: Doubles | None = None
     ) -> SearchResult:
-        """Search for the neighbours of any rows, beginning in their `home` leaves.
+        """Search for the neighbors of any rows, beginning in their `home` leaves.
 
         `best` holds the squared distances found in other parts of the table, and is improved.
         """
@@ -269,7 +269,7 @@ def _even(n: int, size: int, workers: int) -> Rows:
 def _close_by(home: Rows, n_leaves: int, wanted: int) -> Rows:
     """Where batches of queries begin, and the end: of one leaf, or of a few where queries are rare.
 
-    Leaves with neighbouring numbers are neighbours, up to 16 of them and somewhat beyond.
+    Leaves with neighboring numbers are neighbors, up to 16 of them and somewhat beyond.
     """
     n, together = len(home), 1
     while together < wanted and n * together < wanted * n_leaves:

@@ -154,7 +154,7 @@ def _carry(
     n_jobs: int | None,
     progress: Progress,
 ) -> SearchResult:
-    """Search for the neighbours of some rows in all blocks, one after the other."""
+    """Search for the neighbors of some rows in all blocks, one after the other."""
     A = np.empty((len(places), len(rows.names)), dtype=rows.dtype)
     first = 0
     for block in rows.blocks(max_rows):

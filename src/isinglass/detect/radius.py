@@ -32,10 +32,10 @@ class RadiusOutliers(Detector):
     Guarantee: none. A count is a plain fact of the table it was counted in, and so is every
     answer made of it.
 
-    Utility: the definition is local and says why: few neighbours. One radius must fit all of the
+    Utility: the definition is local and says why: few neighbors. One radius must fit all of the
     table, so a table with dense and sparse regions is served badly.
 
-    Weakness: an answer about a record tells about its neighbours; whoever may ask at will can map
+    Weakness: an answer about a record tells about its neighbors; whoever may ask at will can map
     the table.
 
     Parameters
@@ -56,7 +56,7 @@ class RadiusOutliers(Detector):
     weights : sequence of float or None
         A weight for each column, multiplied with its term of the distance.
     cap : int or None
-        Stop counting a record's neighbours once there are so many, more than `beta`: counts are
+        Stop counting a record's neighbors once there are so many, more than `beta`: counts are
         then the smaller of the true count and `cap`, outliers the same.
     contamination : float or None, default=None
         The share of the table, up to 0.5, that are outliers, in place of `beta`: `beta_` is then
@@ -72,7 +72,7 @@ class RadiusOutliers(Detector):
     counts_ : array
         Records within `r` of each row of the fitted table.
     outliers_ : array
-        Numbers of the rows that are outliers, fewest neighbours first, ties by row number.
+        Numbers of the rows that are outliers, fewest neighbors first, ties by row number.
     threshold_ : float
         The score above which a record is an outlier, -(`beta_` + 1).
 
@@ -126,7 +126,7 @@ class RadiusOutliers(Detector):
         return cls(None, r, fraction=fraction, **settings)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Index the table `X` and count the neighbours of all its rows; `y` is ignored."""
+        """Index the table `X` and count the neighbors of all its rows; `y` is ignored."""
         table: NDArray[np.float64] = self._validated(X, reset=True, dtype=np.float64, order="C")
         share = self._contamination()
         beta = self._checked_beta(len(table)) if share is None else 0

@@ -117,7 +117,7 @@ def _rounds(n: int, size: int, *, alike: int = 0) -> Iterator[slice]:
 
 def _search(table: Searcher, top: Strongest, places: Rows, bound: NDArray[np.float32]) -> None:
     """Search those of some rows that may be among the strongest."""
-    places = np.sort(places)  # neighbours together
+    places = np.sort(places)  # neighbors together
     for a in range(0, len(places), QUERIES):
         part = places[a : a + QUERIES]
         rows = table.index.order[part].astype(np.int64) + table.first_row

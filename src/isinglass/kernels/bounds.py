@@ -29,7 +29,7 @@ _LEAST = 2.0**-126  # the smallest normal float32: a bound must not round to 0
 def leaf_bounds(index, begin, end, measure, k, bound):
     """For the rows of some leaves, a score they cannot exceed; `bound` is in the index's order.
 
-    It is the score among the rows of the leaf alone: whatever a row's nearest neighbours are,
+    It is the score among the rows of the leaf alone: whatever a row's nearest neighbors are,
     they are no further. All distances within a leaf come from one matrix product, as in
     `near_bounds`.
     """
@@ -136,7 +136,7 @@ def near_bounds(queries, batches, begin, end, index, measure, k, n_leaves, besid
     Batch `b` is queries `batches[b] : batches[b + 1]`. All its distances to a leaf come from one
     matrix product, |x|² + |y|² - 2 x·y from the middle of the batch, plus all that it may have
     been rounded; |x|² is the same for all and added last. The leaves are those with the nearest
-    centres or, if `beside`, those beside the batch's own in the tree. `reach` bounds the k-th
+    centers or, if `beside`, those beside the batch's own in the tree. `reach` bounds the k-th
     distance, in tile units.
     """
     Q, gap, level_at, boxes = queries.Q, measure.gap, index.level_at, index.boxes
@@ -197,7 +197,7 @@ def near_bounds(queries, batches, begin, end, index, measure, k, n_leaves, besid
 def nearest_leaves(middle, boxes, level_at, gap, order, n):
     """Bring some `n` leaves that are near to a point to the front of `order`, nearest first.
 
-    Of the groups of 16 leaves with the nearest centres, the leaves with the nearest centres.
+    Of the groups of 16 leaves with the nearest centers, the leaves with the nearest centers.
     """
     leaves = order.shape[0]
     groups = leaves // FAN
@@ -207,13 +207,13 @@ def nearest_leaves(middle, boxes, level_at, gap, order, n):
     if some < groups:
         far = np.empty(groups, np.float32)
         for g in range((groups + FAN - 1) // FAN):
-            centre_squares(middle, flat, level_at[1] + g, gap, square)
+            center_squares(middle, flat, level_at[1] + g, gap, square)
             for j in range(min(FAN, groups - g * FAN)):
                 far[g * FAN + j] = square[j]
         select(far, chosen, some)
     close = np.empty(some * FAN, np.float32)
     for t in range(some):
-        centre_squares(middle, flat, chosen[t], gap, square)
+        center_squares(middle, flat, chosen[t], gap, square)
         for j in range(FAN):
             close[t * FAN + j] = square[j]
             order[t * FAN + j] = chosen[t] * FAN + j
@@ -223,8 +223,8 @@ def nearest_leaves(middle, boxes, level_at, gap, order, n):
 
 
 @steering
-def centre_squares(middle, flat, g, gap, square):
-    """Squared distances, in tile units, from a point to the centres of the boxes of group `g`.
+def center_squares(middle, flat, g, gap, square):
+    """Squared distances, in tile units, from a point to the centers of the boxes of group `g`.
 
     Written for vector instructions, as `nearest.box_squares`.
     """
@@ -240,5 +240,5 @@ def centre_squares(middle, flat, g, gap, square):
                 square[j] += step * step
         low += np.uint64(2) * fan
     for j in range(fan):
-        if not square[j] >= 0:  # an empty box has no centre
+        if not square[j] >= 0:  # an empty box has no center
             square[j] = _INF

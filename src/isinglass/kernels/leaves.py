@@ -106,7 +106,7 @@ def build(
 
 
 def bucket_of(index: LeafIndex, Y: Floats) -> NDArray[np.int32]:
-    """The bucket each stand-in would have been dealt to: neighbours get equal or close numbers."""
+    """The bucket each stand-in would have been dealt to: neighbors get equal or close numbers."""
     bucket = np.empty(len(Y), dtype=np.int32)
     deal(Y, len(index.cut_column).bit_length() - 1, index.cut_column, index.cut_value, bucket)
     return bucket

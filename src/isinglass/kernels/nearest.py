@@ -25,7 +25,7 @@ _DUST = 1e-18
 UP = 1 + 1e-12  # more than float64 can round in a few steps
 UP32 = 1 + 2.0**-22  # the same for a step in float32
 _AT_HOME = 4  # leaves of its own group that a query visits before it looks elsewhere
-_WAITING = 256  # neighbours that wait for their float64 distance
+_WAITING = 256  # neighbors that wait for their float64 distance
 
 
 class Measure(NamedTuple):
@@ -59,7 +59,7 @@ class Queries(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What queries have found, a slot each: bounds on their k smallest distances, and neighbours
+    """What queries have found, a slot each: bounds on their k smallest distances, and neighbors
     that wait for their float64 distance, with the least it can be."""
 
     upper: NDArray[np.float64]
@@ -257,7 +257,7 @@ def begin_slot(i, s, measure, best, found):
 
 @kernel
 def settle(pair, i, s, measure, best, found):
-    """Take the float64 distances of the neighbours that may still matter; tighten the bounds."""
+    """Take the float64 distances of the neighbors that may still matter; tighten the bounds."""
     k, A, X = best.shape[1], pair.A, pair.X
     columns, weight, mismatch = measure.columns, measure.weight, measure.mismatch
     upper, low, row = found.upper, found.low, found.row

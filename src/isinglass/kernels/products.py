@@ -130,7 +130,7 @@ def keep_least(product, square, best):
 
 @kernel
 def keep_five(product, square, first, second, third, fourth, fifth):
-    """The same for five neighbours, the usual number, in one go: thrice as fast."""
+    """The same for five neighbors, the usual number, in one go: thrice as fast."""
     for i in range(product.shape[0]):
         s = square[i]
         for j in range(product.shape[1]):
@@ -151,7 +151,7 @@ def keep_five(product, square, first, second, third, fourth, fifth):
 
 @kernel
 def keep_few(product, square, size, least, best):
-    """As `keep_least`, where it may be that few queries get a new neighbour, or none."""
+    """As `keep_least`, where it may be that few queries get a new neighbor, or none."""
     k, better = best.shape[0], 0
     least_of(product, square, least)
     for j in range(size):

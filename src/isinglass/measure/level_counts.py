@@ -89,8 +89,8 @@ def gaussian_levels(task: CountTask) -> Levels:
     """How many records are at least as near to each released row, in units of the noise."""
     X, Z, scales, _ = task
     n, width = X.shape
-    centre, inverse = X.mean(axis=0), 1 / scales
-    U, V = (X - centre) * inverse, (Z - centre) * inverse
+    center, inverse = X.mean(axis=0), 1 / scales
+    U, V = (X - center) * inverse, (Z - center) * inverse
     squares = np.einsum("ij,ij->i", U, U)
     own = squares - 2 * np.einsum("ij,ij->i", U, V)
     far, size = np.sqrt(np.einsum("ij,ij->i", V, V)), np.sqrt(squares)

@@ -250,8 +250,8 @@ def adaptive_level(
             f"sigmas must be one finite number > 0 for each of the {len(X)} records, "
             f"got an array of shape {scales.shape}"
         )
-    centre = X.mean(axis=0)
-    U, V = (np.ascontiguousarray((table - centre) / unit) for table in (X, Z))
+    center = X.mean(axis=0)
+    U, V = (np.ascontiguousarray((table - center) / unit) for table in (X, Z))
     found = np.zeros(len(U), dtype=np.int64)
 
     def work(start: int, stop: int) -> None:

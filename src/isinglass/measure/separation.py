@@ -59,8 +59,8 @@ def unmix(released: ArrayLike, rng: np.random.Generator, *, max_iter: int = 200)
     precision = np.finfo(table.dtype if table.dtype.kind == "f" else np.float64).eps
     rows = np.asarray(table[sample_rows(len(table), rng)], dtype=np.float64)
     mean = rows.mean(axis=0)
-    centred = rows - mean
-    left, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    centered = rows - mean
+    left, sizes, directions = np.linalg.svd(centered, full_matrices=False)
     # A direction in which the release spans no more than its own rounding is not a component.
     rounding = 4.0 * precision * np.abs(rows).max() * np.sqrt(rows.size)
     rank = int((sizes > rounding).sum())
@@ -176,8 +176,8 @@ def sample_rows(n_rows: int, rng: np.random.Generator, most: int = MOST_ROWS) ->
 
 
 def _standardized(table: Array) -> Array:
-    centred = table - table.mean(axis=0)
-    return np.asarray(centred / np.linalg.norm(centred, axis=0))
+    centered = table - table.mean(axis=0)
+    return np.asarray(centered / np.linalg.norm(centered, axis=0))
 
 
 def _least_mean(levels: Array) -> float:

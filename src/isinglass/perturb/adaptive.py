@@ -22,7 +22,7 @@ from isinglass.warn import warn
 
 Array = NDArray[Any]
 
-# Scales are powers of a common step, so that neighbours have equal ones: a candidate whose scale
+# Scales are powers of a common step, so that neighbors have equal ones: a candidate whose scale
 # differs by a factor r costs d (log r)² in log-likelihood, and would soon not be one.
 _STEP = 1.25
 _LEAST = 0.01
@@ -47,12 +47,12 @@ class AdaptiveNoiseKey:
 class AdaptiveNoise(Perturbation):
     r"""Release $z_i = x_i + s_i u \cdot y_i$: gaussian noise whose size s is the record's own.
 
-    u are the columns' standard deviations. s grows with the distance to a record's neighbours
+    u are the columns' standard deviations. s grows with the distance to a record's neighbors
     until its expected randomization level reaches k: on average over the noise, k records fit
     the released row at least as well as the true one does. The attacker against whom this is
     measured has the whole table and knows the rule, so that the size at every record x' is his
     too: a candidate fits by -d log s(x') - |z - x'|² / (2 s(x')²). A lone outlier with strong
-    noise among neighbours with weak noise would be known by that noise; so 5 k records near to
+    noise among neighbors with weak noise would be known by that noise; so 5 k records near to
     it get as much as it has.
 
     Guarantee: none; heuristic. Levels are estimated from `n_draws` draws of the noise, with two
@@ -182,7 +182,7 @@ class AdaptiveNoise(Perturbation):
             U = self._table[:, live].astype(np.float64)
             U = np.ascontiguousarray((U - U.mean(axis=0)) / units[live])
             scales, lowest = grow_scales(U, k, int(self.n_draws), rng)
-        # Noise much smaller than the gap between neighbouring numbers is rounded away.
+        # Noise much smaller than the gap between neighboring numbers is rounded away.
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int((live & (scales.min() * units < 16 * gap)).sum())
         if lost:
@@ -237,7 +237,7 @@ def grow_scales(U: Array, k: int, n_draws: int, rng: np.random.Generator) -> tup
     distances, found = search.kneighbors()
     near, kth = found.astype(np.int32), distances[:, min(k, n - 1) - 1].copy()
     del distances, found
-    # At the distance of the k-th neighbour a fair share of k would fit; grow from a quarter of it.
+    # At the distance of the k-th neighbor a fair share of k would fit; grow from a quarter of it.
     start = np.log(np.maximum(kth / 4, _LEAST) / _LEAST) / np.log(_STEP)
     power = np.ceil(start).astype(np.int64)
     everyone, rows = np.arange(n), np.arange(n)

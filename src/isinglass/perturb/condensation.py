@@ -255,7 +255,7 @@ def _moments(X: Array, groups: Labels, *, fill: bool) -> tuple[Array, Array, Arr
             members = X[order[starts[chosen, np.newaxis] + np.arange(size)]]
             means[chosen] = members.mean(axis=1)
             members -= means[chosen, np.newaxis]
-            # Singular values of the centred members are sqrt(size eigenvalue of the covariance).
+            # Singular values of the centered members are sqrt(size eigenvalue of the covariance).
             _, singular, vectors = np.linalg.svd(members, full_matrices=False)
             reach = singular[:, :directions] * np.sqrt(3 * (1 - share) / size)
             axes[chosen, : reach.shape[1]] = reach[:, :, np.newaxis] * vectors[:, :directions]

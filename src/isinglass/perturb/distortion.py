@@ -40,12 +40,12 @@ class Distortion(ScaledPerturbation):
     the number of columns: the papers' claim that tanh cannot be inverted is wrong. With more
     units even the square and relu come back; the last paragraph says what is really lost.
 
-    Utility: distances near the centre are kept on average, exactly for the identity with
+    Utility: distances near the center are kept on average, exactly for the identity with
     orthogonal weights and `n_hidden`, `n_components` multiples of the number of columns; far
     records are pressed together, more so the steeper the slope. Detectors built on distances
     find most of the same outliers; audit the release to see how many.
 
-    Weakness: d + 1 recognised records undo the identity; for tanh with small `sigma_w` a few
+    Weakness: d + 1 recognized records undo the identity; for tanh with small `sigma_w` a few
     hundred give a good linear estimate. Outliers do not collapse onto one point: a saturated
     record lands on the corner its direction points to. All records share one key.
 
@@ -82,7 +82,7 @@ class Distortion(ScaledPerturbation):
         Public point of the scaled cube that is moved to the origin, where distances survive best.
     sigma_w, sigma_a, sigma_q, sigma_b : float
         Standard deviations of the entries of W, A, Q, B. `sigma_q=None` chooses the one that
-        keeps squared distances near the centre on average. B cancels in every distance.
+        keeps squared distances near the center on average. B cancels in every distance.
     layers : int, default=1
         Hidden layers; each further one is a square random layer of its own, scaled like Q.
     bounds, clip

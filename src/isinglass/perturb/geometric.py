@@ -33,10 +33,10 @@ class GeometricPerturbation(ScaledPerturbation):
     Guarantee: none; heuristic.
 
     Utility: without noise all Euclidean distances survive, up to rounding. With it squared
-    distances grow by 2 d `noise`² on average, all alike, so neighbours farther apart than the
+    distances grow by 2 d `noise`² on average, all alike, so neighbors farther apart than the
     noise keep their order.
 
-    Weakness: the shift hides nothing, every difference of records cancels it. d + 1 recognised
+    Weakness: the shift hides nothing, every difference of records cancels it. d + 1 recognized
     records give rotation and shift up to the noise, more records average it away; what stays
     hidden of every other value is then the noise alone. Who knows the covariance of the table
     needs no record at all, and independent component analysis little more.

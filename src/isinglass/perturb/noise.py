@@ -138,7 +138,7 @@ class AdditiveNoise(Perturbation):
                 f"{silent} of {len(scales)} columns get no noise and leave as they are: their "
                 "scale is 0, or they are constant",
             )
-        # Noise much smaller than the gap between neighbouring numbers is rounded away.
+        # Noise much smaller than the gap between neighboring numbers is rounded away.
         gap = np.spacing(np.maximum(np.abs(facts.low), np.abs(facts.high)).astype(facts.dtype))
         lost = int(((scales > 0) & (scales < 16 * gap)).sum())
         if lost:

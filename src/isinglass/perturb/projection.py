@@ -35,7 +35,7 @@ class RandomProjection(ScaledPerturbation):
     sqrt(2/p) for gaussian weights and sqrt(2 (d - p) / (p (d + 2))) for orthogonal ones, so
     orthogonal weights are better everywhere and exact at p = d.
 
-    Weakness: d recognised records in general position give P exactly, and then the best linear
+    Weakness: d recognized records in general position give P exactly, and then the best linear
     estimate recovers at least the share of variance that p directions carry: most of it where
     columns are correlated. Independent component analysis needs no record when p = d.
 

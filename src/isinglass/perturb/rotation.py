@@ -38,20 +38,20 @@ class RotationKey:
 
 
 class Rotation(ScaledPerturbation):
-    r"""Release $z = R (x - t)$ for a secret orthogonal $R$ and centre $t$, `x` scaled to [0, 1].
+    r"""Release $z = R (x - t)$ for a secret orthogonal $R$ and center $t$, `x` scaled to [0, 1].
 
     Guarantee: none; heuristic. `privacy_level_` is a deviation measured on this table, against two
     attackers: one who takes the released columns as they are and, with `check_ica`, one who
     separates them into independent components. It says nothing about any other attacker: R = -I
     scores twice the columns' deviations, more than most random draws, and hides nothing.
 
-    Utility: distances survive up to rounding, so detectors built on them (nearest neighbours,
+    Utility: distances survive up to rounding, so detectors built on them (nearest neighbors,
     density, radial kernels) rank the release as they rank the scaled table, provided nobody
     rescales the release. Reflections count as rotations.
 
-    Weakness: d + 1 recognised records in general position undo it exactly, `d` of them almost.
+    Weakness: d + 1 recognized records in general position undo it exactly, `d` of them almost.
     Whoever knows the covariance of the scaled table, from a sample like it say, gets R from the
-    eigenvectors without recognising anyone. Independent component analysis recovers columns that
+    eigenvectors without recognizing anyone. Independent component analysis recovers columns that
     are far from normal and nearly independent; the rotation chosen makes no difference to it.
     All records share one key.
 
@@ -132,7 +132,7 @@ class Rotation(ScaledPerturbation):
         """How much memory the search takes: the table as float64, and the sample ICA works on."""
         if not self.needs_table:
             return 0
-        # Original, release, centred, whitened and FastICA's four of the same size; the search
+        # Original, release, centered, whitened and FastICA's four of the same size; the search
         # itself holds a few matrices as wide as the table, and a block of rows.
         attacked = 8 * min(n_rows, MOST_ROWS) if self.check_ica else 0
         block = 2 * min(n_rows, 1 + (1 << 18) // n_columns)

@@ -49,8 +49,8 @@ class RunningMoments:
         if rows == 0:
             return self
         mean = columns.mean(axis=1)
-        centred = columns - mean[:, np.newaxis]
-        squares = np.square(centred, out=centred).sum(axis=1)
+        centered = columns - mean[:, np.newaxis]
+        squares = np.square(centered, out=centered).sum(axis=1)
         if self.count == 0:
             return RunningMoments(rows, mean, squares)
         total = self.count + rows

@@ -128,7 +128,7 @@ def tanh_landmarks() -> TanhLandmarks:
     With z = artanh y: log p has slope (2y - z) / (1 - y^2), and the signs of its second
     derivative and of p'' are those of 1 + 2y^2 - 2yz and 1 + 6y^2 - 6yz + z^2. Erfani et al. say
     that a density convex on |y| <= .9 hands the attacker a convex problem; it does not, for the
-    attacker maximises it.
+    attacker maximizes it.
     """
 
     def root(turn: Any, low: float, high: float) -> float:

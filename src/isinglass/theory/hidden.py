@@ -97,10 +97,10 @@ def moments_of(activation: Activation, pair: Pair) -> HiddenMoments:
 
 
 def _fourth(a: float, b: float, c: float) -> float:
-    """E U^2 V^2 for centred normal U, V of variances a, b and covariance c."""
+    """E U^2 V^2 for centered normal U, V of variances a, b and covariance c."""
     return a * b + 2 * c**2
 
 
 def _eighth(a: float, b: float, c: float) -> float:
-    """E U^4 V^4 for centred normal U, V of variances a, b and covariance c."""
+    """E U^4 V^4 for centered normal U, V of variances a, b and covariance c."""
     return 9 * (a * b) ** 2 + 72 * a * b * c**2 + 24 * c**4

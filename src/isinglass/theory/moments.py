@@ -148,7 +148,7 @@ def variance_inner_product(
     h = moments_of(resolve(activation), setting.pair(x, y))
     p, m = setting.n_components, setting.n_hidden
     b2, q2 = setting.sigma_b**2, setting.sigma_q**2
-    # Given F = f(A + Wx) and G = f(A + Wy), the p coordinate pairs are independent centred
+    # Given F = f(A + Wx) and G = f(A + Wy), the p coordinate pairs are independent centered
     # normals with variances al = b2 + q2 F.F, be = b2 + q2 G.G and covariance ga = b2 + q2 F.G;
     # so the variance is p E[al be + ga^2] + p^2 Var(ga).
     offset = 2 * p * b2**2 + p * m * b2 * q2 * (h.mu_x + h.mu_y + 2 * h.c_f)

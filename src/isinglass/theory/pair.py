@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A centred normal pair: standard deviations s and t, covariance c.
+    """A centered normal pair: standard deviations s and t, covariance c.
 
     `sine` is sqrt(1 - rho^2) and `gap` is E(X - Y)^2. Both are stored, not derived from c,
     because c has already lost them to rounding when the two records are close.

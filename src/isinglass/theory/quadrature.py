@@ -90,14 +90,14 @@ def _width(scale: float) -> float:
     return 1.0 if scale <= 1 else 1 / scale
 
 
-def _graded(centre: Array, width: float, size: int) -> tuple[Array, Array]:
-    """Nodes on [-9, 9], `width` apart near `centre` and ever wider off it, with normal weights.
+def _graded(center: Array, width: float, size: int) -> tuple[Array, Array]:
+    """Nodes on [-9, 9], `width` apart near `center` and ever wider off it, with normal weights.
 
     The nodes are Gauss-Legendre in z on two panels that meet at z = 0, with the point at
-    centre + width sinh z. A new last axis holds the nodes of each centre.
+    center + width sinh z. A new last axis holds the nodes of each center.
     """
     unit, weight = _legendre(size)
-    middle = np.clip(centre, -_REACH, _REACH)[..., None]
+    middle = np.clip(center, -_REACH, _REACH)[..., None]
     left = np.arcsinh((-_REACH - middle) / width)
     right = np.arcsinh((_REACH - middle) / width)
     z = np.concatenate([left * unit, right * unit], axis=-1)

@@ -75,5 +75,5 @@ def origin_claim(kept: Mapping[float, float]) -> Claim:
         "Expected squared distance from the origin, over that before: "
         + ", ".join(f"{ratio:.3f} at distance {r:g}" for r, ratio in kept.items())
         + f". Records in [0, 1]^{_D} lie {sqrt(_D / 3):.1f} from the origin on average, unless a "
-        "centre is subtracted.",
+        "center is subtracted.",
     )

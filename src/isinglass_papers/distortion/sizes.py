@@ -106,7 +106,7 @@ def defaults(how: How, tell: Progress, tables: Sequence[PreparedTable]) -> Exper
             width, keys = table.X.shape[1], seeds(how, 30 + number, trials)
             normal = lambda key, f=kind, m=width: network(f, seed=key, size=m)  # noqa: E731
             own = lambda key, f=kind: Distortion(f, bounds="scaled", random_state=key)  # noqa: E731
-            for weights, build in (("normal", normal), ("orthogonal, centred", own)):
+            for weights, build in (("normal", normal), ("orthogonal, centered", own)):
                 rate = detection_rate(table, keys, build)
                 rows.append(
                     {
@@ -132,7 +132,7 @@ def defaults(how: How, tell: Progress, tables: Sequence[PreparedTable]) -> Exper
     part.figures.append(
         Figure(
             "defaults",
-            "Beyond the paper: orthogonal weights and a public centre",
+            "Beyond the paper: orthogonal weights and a public center",
             "The same size m = p = d. Normal weights as in the paper against the package's "
             "defaults, stacked random rotations about the middle of the cube; the identity then "
             f"keeps every distance. Mean and one standard deviation over {trials} keys.",

@@ -19,7 +19,7 @@ FOUND, TAKEN = 0.5, 0.5
 
 
 def choose(table: Array, how: How, tell: Progress) -> Frontier:
-    """Search for alpha against attackers who recognise nobody; quickly, against MAP alone."""
+    """Search for alpha against attackers who recognize nobody; quickly, against MAP alone."""
     tell("choosing alpha", 0, None)
     return tune(
         table[:400] if not how.full else table,

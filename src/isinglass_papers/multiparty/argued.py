@@ -186,7 +186,7 @@ def _tanh(found: Evidence) -> Claim:
         "problem",
         "does not hold" if rises > 1 else "not reproduced",
         f"convex up to {turns.convex_until:.4f}, {'as said' if said else 'less than said'}; but "
-        "the attacker looks for the largest value, and to maximise a convex function is not a "
+        "the attacker looks for the largest value, and to maximize a convex function is not a "
         f"convex problem: the density at +-{turns.mode:.4f} is {rises:.2f} times that at 0",
     )
 

@@ -57,7 +57,7 @@ def density(how: How, tell: Progress) -> PaperPart:
 
 
 def _tables(name: str, times: int, how: How, **setting: float) -> list[Array]:
-    """Projections of base sets that have the same centres and radii at every setting."""
+    """Projections of base sets that have the same centers and radii at every setting."""
     return [
         base_set(name, printed.RECORDS, seed_of(how.seed, 11, i), **setting).X[:, :WIDTH]
         for i in range(times)

@@ -41,7 +41,7 @@ from isinglass_papers.randomization.levels import (
 
 Levels = NDArray[np.int64]
 
-ALONE, RECOGNISED = "public table", "public table and 2d pairs"
+ALONE, RECOGNIZED = "public table", "public table and 2d pairs"
 ROTATION, TANH, STEEP = "rotation", "distortion, tanh", "distortion, tanh, slope 3"
 RMP_WEAK, RMP_STRONG = "multiparty, alpha 0.01", "multiparty, alpha 0.4"
 NOISE = "gaussian noise, 8 deviations"
@@ -72,8 +72,8 @@ def others(how: How, tell: Progress) -> PaperPart:
         for j, method in enumerate(MAKERS):
             tell("other methods", i * len(MAKERS) + j, len(dims) * len(MAKERS))
             seed = seed_of(how.seed, 42, d, j)
-            for attacker in (ALONE, RECOGNISED):
-                if attacker == RECOGNISED and (d not in paired or method == NOISE):
+            for attacker in (ALONE, RECOGNIZED):
+                if attacker == RECOGNIZED and (d not in paired or method == NOISE):
                     continue
                 found = levels_of(X[:, :d], method, attacker, seed)
                 rows.append(
@@ -112,7 +112,7 @@ def levels_of(X: Array, method: str, attacker: str, seed: int) -> Levels:
         guess = attack(random_state=seed_of(seed, 2)).guess(Z, sample)
         return randomization_level(X, guess, scale=deviations(X))
     rows = np.zeros(0, dtype=np.intp)
-    if attacker == RECOGNISED:
+    if attacker == RECOGNIZED:
         rows = rng.choice(len(X), 2 * X.shape[1], replace=False)
         known = known | KnownPairs(rows, X[rows])
     attack_ = LinkageAttack(random_state=seed_of(seed, 3))
@@ -159,13 +159,13 @@ def _claims(rows: list[Row], n: int, widest: int, paired: int) -> tuple[Claim, .
     def withstood(*methods: str) -> Verdict:
         return _withstood(
             [named(m, ALONE, widest) for m in methods],
-            [named(m, RECOGNISED, paired) for m in methods],
+            [named(m, RECOGNIZED, paired) for m in methods],
         )
 
     # The claim about a rotation is one about the table alone.
     rotation = _withstood([named(ROTATION, ALONE, widest)], [])
     settings = (ROTATION, TANH, STEEP, RMP_WEAK, RMP_STRONG)
-    learned = [m for m in settings if falls(m, RECOGNISED)]
+    learned = [m for m in settings if falls(m, RECOGNIZED)]
     every: Verdict = "holds conditionally" if learned else "does not hold"
     return (
         Claim(
@@ -173,7 +173,7 @@ def _claims(rows: list[Row], n: int, widest: int, paired: int) -> tuple[Claim, .
             "A rotation withstands the paper's attacker, who holds the public table",
             rotation,
             f"{n:,} records, {widest} columns: rotation {told(ROTATION, ALONE, widest)} without "
-            "one recognised row"
+            "one recognized row"
             + ("" if rotation == "holds" else ", since its axes lie as the public table does")
             + f"; noise of 8 deviations {told(NOISE, ALONE, widest)}",
         ),
@@ -183,9 +183,9 @@ def _claims(rows: list[Row], n: int, widest: int, paired: int) -> tuple[Claim, .
             withstood(RMP_WEAK, RMP_STRONG),
             f"against the table alone, by the public matrix, {widest} columns of which half are "
             f"released: alpha 0.01 {told(RMP_WEAK, ALONE, widest)}; alpha 0.4 "
-            f"{told(RMP_STRONG, ALONE, widest)}; with twice as many recognised rows as columns, at "
-            f"{paired}: alpha 0.01 {told(RMP_WEAK, RECOGNISED, paired)}; alpha 0.4 "
-            f"{told(RMP_STRONG, RECOGNISED, paired)}",
+            f"{told(RMP_STRONG, ALONE, widest)}; with twice as many recognized rows as columns, at "
+            f"{paired}: alpha 0.01 {told(RMP_WEAK, RECOGNIZED, paired)}; alpha 0.4 "
+            f"{told(RMP_STRONG, RECOGNIZED, paired)}",
         ),
         Claim(
             "beyond the paper",
@@ -193,34 +193,34 @@ def _claims(rows: list[Row], n: int, widest: int, paired: int) -> tuple[Claim, .
             withstood(TANH, STEEP),
             f"against the table alone, by matching axes: {told(TANH, ALONE, widest)}, at slope 3 "
             f"{told(STEEP, ALONE, widest)}, at {widest} columns, where blind guessing has AR "
-            f"{short((n + 1) / 2)}; with twice as many recognised rows as columns, at {paired}: "
-            f"{told(TANH, RECOGNISED, paired)}, at slope 3 {told(STEEP, RECOGNISED, paired)}. "
+            f"{short((n + 1) / 2)}; with twice as many recognized rows as columns, at {paired}: "
+            f"{told(TANH, RECOGNIZED, paired)}, at slope 3 {told(STEEP, RECOGNIZED, paired)}. "
             "Another attack may do better",
         ),
         Claim(
             "beyond the paper, after conclusion 3.1",
             "Levels fall as columns are added, for methods other than noise as well",
             "holds" if len(learned) == len(settings) else every,
-            f"with 2d recognised rows AR falls from 5 to {paired} columns, or is 1, for "
+            f"with 2d recognized rows AR falls from 5 to {paired} columns, or is 1, for "
             f"{len(learned)} of {len(settings)} settings: "
             + "; ".join(
-                f"{m} {short(float(found[m, RECOGNISED, 5]['average']))} to "
-                f"{short(float(found[m, RECOGNISED, paired]['average']))}"
+                f"{m} {short(float(found[m, RECOGNIZED, 5]['average']))} to "
+                f"{short(float(found[m, RECOGNIZED, paired]['average']))}"
                 for m in settings
             ),
         ),
     )
 
 
-def _withstood(alone: list[float], recognised: list[float]) -> Verdict:
+def _withstood(alone: list[float], recognized: list[float]) -> Verdict:
     """One rule for every method, from the shares named at its settings by the two attackers.
 
     A method fails where the table alone names records at every setting, and withstands where
-    nobody names them at any; in between it depends on the setting, or on what is recognised.
+    nobody names them at any; in between it depends on the setting, or on what is recognized.
     """
     if min(alone) >= FEW:
         return "does not hold"
-    return "holds" if max(alone + recognised) < FEW else "holds conditionally"
+    return "holds" if max(alone + recognized) < FEW else "holds conditionally"
 
 
 def _figure(rows: list[Row], n: int) -> Figure:
@@ -232,7 +232,7 @@ def _figure(rows: list[Row], n: int) -> Figure:
         "other-methods",
         "The same levels for rotation, distortion and multiparty releases",
         f"{n:,} records uniform in a cube. Left, the paper's attacker: he holds a public table "
-        "with all records and the published parameters. Right, he also recognises twice as many "
+        "with all records and the published parameters. Right, he also recognizes twice as many "
         "rows as there are columns.",
         tuple(rows),
         spec,

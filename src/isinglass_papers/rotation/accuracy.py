@@ -45,9 +45,9 @@ class AccuracyTrial:
 
     runs: tuple[float, ...]
     origin: tuple[float, ...]
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     moved_origin: float
-    moved_centre: float
+    moved_center: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Accuracies:
 
     `folds` is the deviation of accuracy on the originals when only the folds are drawn anew, of
     KNN and of the radial SVM; `shifts` are the largest changes of an SVM's decision values,
-    (origin, centre). `untied` is the largest share of records, in percent, whose class differs
+    (origin, center). `untied` is the largest share of records, in percent, whose class differs
     after a rotation about the origin though every record was first moved by about `JITTER`, so
     that neither distances nor scores are equal by accident.
     """
@@ -90,11 +90,11 @@ def accuracies(table: ScaledSet, n_rotations: int, n_folds: int, most_rows: int)
         before = [run(X) for _ in range(n_rotations if seeds is not None else 1)]
         about = [tuple(run(Z) for Z in pair) for pair in pairs]
         runs = tuple(_percent(b == y) for b in before)
-        origin, centre = (
+        origin, center = (
             tuple(_percent(p[side] == y) - float(np.mean(runs)) for p in about) for side in (0, 1)
         )
         moved = [max(_percent(p[side] != before[0]) for p in about) for side in (0, 1)]
-        trials[name] = AccuracyTrial(runs, origin, centre, *moved)
+        trials[name] = AccuracyTrial(runs, origin, center, *moved)
     anew = [folds(len(X), n_folds, rng) for _ in range(max(3, n_rotations))]
     again = {
         name: [_percent(cross_validated(_CLASSIFIERS[name], X, y, f, rng) == y) for f in anew]

@@ -40,7 +40,7 @@ def accuracy_claims(found: MeasuredSets) -> tuple[Claim, ...]:
     return (
         *(
             on_sets(rule(found), n, len(TABLE_1))
-            for rule in (_neighbors, _regression, _kernels, _centre)
+            for rule in (_neighbors, _regression, _kernels, _center)
         ),
         on_sets(_perceptron(found), two, TWO_CLASSES),
         on_sets(_table(found), n, len(TABLE_1)),
@@ -90,7 +90,7 @@ def _neighbors(found: MeasuredSets) -> Claim:
         text += ": where records lie at equal distances, rounding breaks ties anew. Once records "
         text += "are moved by a millionth none changes on any set"
     return Claim(
-        "Lemma 1", "A classifier by nearest neighbours is invariant to rotation.", verdict,
+        "Lemma 1", "A classifier by nearest neighbors is invariant to rotation.", verdict,
         text + ".",
     )  # fmt: skip
 
@@ -98,13 +98,13 @@ def _neighbors(found: MeasuredSets) -> Claim:
 def _regression(found: MeasuredSets) -> Claim:
     share, name = max(
         largest(found, REGRESSION, lambda t: t.moved_origin),
-        largest(found, REGRESSION, lambda t: t.moved_centre),
+        largest(found, REGRESSION, lambda t: t.moved_center),
     )
     return Claim(
         "Theorem 1",
         "Kernel regression of the class is invariant to rotation.",
         _by_rounding(share),
-        "About the origin or a random centre, "
+        "About the origin or a random center, "
         + (
             f"up to {share:.2g} % of records change class ({name})."
             if share
@@ -134,11 +134,11 @@ def _kernels(found: MeasuredSets) -> Claim:
     )
 
 
-def _centre(found: MeasuredSets) -> Claim:
+def _center(found: MeasuredSets) -> Claim:
     every = found.accuracy.values()
     shift = {k: max(mine.shifts[k][1] for mine in every) for k in KERNELS}
     points = {
-        k: largest(found, k, lambda t: abs(float(np.mean(t.centre)))) for k in (POLYNOMIAL, TANH)
+        k: largest(found, k, lambda t: abs(float(np.mean(t.center)))) for k in (POLYNOMIAL, TANH)
     }
     still = [name.removeprefix("SVM ") for name in KERNELS if shift[name] < STILL]
     verdict: Verdict = "holds conditionally" if still else "does not hold"
@@ -146,13 +146,13 @@ def _centre(found: MeasuredSets) -> Claim:
         verdict = "holds"
     return Claim(
         "Section 4.5",
-        "A random centre changes nothing for classifiers that seek a geometric boundary, the three "
+        "A random center changes nothing for classifiers that seek a geometric boundary, the three "
         "kernels among them.",
         verdict,
         f"Decision values move by {shift[RADIAL]:.1g} (radial), {shift[POLYNOMIAL]:.2g} "
         f"(polynomial) and {shift[TANH]:.2g} (tanh) at most; accuracy by "
         f"{points[POLYNOMIAL][0]:.1f} points (polynomial, {points[POLYNOMIAL][1]}) and "
-        f"{points[TANH][0]:.1f} (tanh, {points[TANH][1]}). Indifferent to the centre, by less than "
+        f"{points[TANH][0]:.1f} (tanh, {points[TANH][1]}). Indifferent to the center, by less than "
         f"{STILL:g}: {', '.join(still) or 'none'}.",
     )
 
@@ -163,12 +163,12 @@ def _perceptron(found: MeasuredSets) -> Claim:
         return Claim("Theorem 3", _PERCEPTRON, "not tested", "No set with two classes is there.")
     moved = [mine.trials[FROM_ZERO].moved_origin for mine in there]
     untied = max(mine.untied[FROM_ZERO] for mine in there)
-    centre = largest(found, FROM_ZERO, lambda t: abs(float(np.mean(t.centre))))
+    center = largest(found, FROM_ZERO, lambda t: abs(float(np.mean(t.center))))
     random = largest(found, AT_RANDOM, lambda t: abs(float(np.mean(t.origin))))
     verdict: Verdict = "holds conditionally"
     if untied > FEW:
         verdict = "does not hold"
-    elif max(moved) == 0 and max(centre[0], random[0]) < ALMOST:
+    elif max(moved) == 0 and max(center[0], random[0]) < ALMOST:
         verdict = "holds"
     text = (
         "From weights of zero, in the same order, about the origin: no class changes on "
@@ -184,8 +184,8 @@ def _perceptron(found: MeasuredSets) -> Claim:
         "Theorem 3",
         _PERCEPTRON,
         verdict,
-        f"{text}. About a random centre accuracy moves by up to {centre[0]:.1f} points "
-        f"({centre[1]}), and from a random start and order, about the origin, by up to "
+        f"{text}. About a random center accuracy moves by up to {center[0]:.1f} points "
+        f"({center[1]}), and from a random start and order, about the origin, by up to "
         f"{random[0]:.1f} ({random[1]}).",
     )
 
@@ -195,7 +195,7 @@ _PERCEPTRON = "A perceptron is invariant to rotation."
 
 def _table(found: MeasuredSets) -> Claim:
     knn, radial, perceptron = (
-        largest(found, name, lambda t: abs(float(np.mean(t.centre))))
+        largest(found, name, lambda t: abs(float(np.mean(t.center))))
         for name in (KNN, RADIAL, AT_RANDOM)
     )
     theirs = max(abs(row.perceptron[1]) for row in TABLE_1 if row.perceptron is not None)

@@ -17,7 +17,7 @@ RELEASED = "as released"
 PAIRED = "rotation: own record"
 ALIKE = "rotation: nearest record"
 CONDENSED = "condensation: nearest record"
-ORIGIN, CENTRE = "origin as the centre", "random centre"
+ORIGIN, CENTER = "origin as the center", "random center"
 #: Components compared with columns as the paper did, and as an attacker would.
 AT_ONE, RESCALED = "ICA, components of variance one", "ICA, variances known"
 Row = dict[str, float | int | str]
@@ -45,7 +45,7 @@ def _accuracy(found: MeasuredSets) -> Figure:
         for classifier, trial in mine.trials.items():
             for about, changes in (
                 (ORIGIN, trial.origin),
-                (CENTRE, trial.centre),
+                (CENTER, trial.center),
             ):
                 rows.append(
                     {
@@ -62,15 +62,15 @@ def _accuracy(found: MeasuredSets) -> Figure:
         about: dict.fromkeys(
             str(row["classifier"]) for row in rows if row["about"] == about and row["change"]
         )
-        for about in (ORIGIN, CENTRE)
+        for about in (ORIGIN, CENTER)
     }
     return Figure(
         "table-1-accuracy",
         "Table 1, left: accuracy lost or gained by rotation",
         "A point is a set: its mean change of cross-validated accuracy in percentage points, the "
         "same folds before and after. These leave 0 on some set, about the origin: "
-        f"{', '.join(moved[ORIGIN]) or 'none'}; about a random centre: "
-        f"{', '.join(moved[CENTRE]) or 'none'}.",
+        f"{', '.join(moved[ORIGIN]) or 'none'}; about a random center: "
+        f"{', '.join(moved[CENTER]) or 'none'}.",
         tuple(rows),
         draw.picture(
             "point", "classifier:N", "change", panel="about", columns=2,

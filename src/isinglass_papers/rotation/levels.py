@@ -160,7 +160,7 @@ class SetLevels:
     and the order the paper guesses; `means` the largest share by which the mean VoD of a column
     misses its closed form; `errors` how far drawn means and variances miss theirs, in standard
     errors.
-    `moved` is how far a random centre moves a level. `starts` are the averages that FastICA's
+    `moved` is how far a random center moves a level. `starts` are the averages that FastICA's
     random starts leave of a single rotation, to set beside those of many.
     """
 
@@ -198,9 +198,9 @@ def levels(
             scaled(np.array([0.5, 0.0, 1.0])[np.rint(2 * X).astype(int)]), rng, repeats
         )
     attacked = iterations(X, table.chance(4), n_iterations)
-    origin, centre = turned(X, rng)
+    origin, center = turned(X, rng)
     guess = ICAAttack(n_starts, lattice=False, random_state=rng).guess(
-        centre, ColumnStatistics.of(X)
+        center, ColumnStatistics.of(X)
     )
     varies = X.min(axis=0) < X.max(axis=0)
     deviations = X[:, varies].std(axis=0, ddof=1)
@@ -209,7 +209,7 @@ def levels(
     mean, variance = haar_vod_moments(covariance)
     squares = np.square(vod - mean).mean(axis=1)
     error = float(squares.std(ddof=1)) / np.sqrt(draws)
-    about = [np.sqrt(variance_of_difference(X, Z)) for Z in (origin, centre)]
+    about = [np.sqrt(variance_of_difference(X, Z)) for Z in (origin, center)]
     return SetLevels(
         found,
         recoded,
@@ -229,7 +229,7 @@ def levels(
             float(abs(squares.mean() - variance.mean()) / error),
         ),
         float(np.abs(about[0] - about[1]).max()),
-        tuple(separation_levels(X, centre, rng).average for _ in range(n_starts)),
+        tuple(separation_levels(X, center, rng).average for _ in range(n_starts)),
     )
 
 

@@ -26,7 +26,7 @@ SAME = 1e-9
 
 
 def measure_claims(found: MeasuredSets) -> tuple[Claim, ...]:
-    """Scaling, the moments of VoD, swapping, the centre, and what VoD says."""
+    """Scaling, the moments of VoD, swapping, the center, and what VoD says."""
     rules = (_scaling, _estimate, _mean_of_vod, _variance_of_vod, _swapping, _shifted)
     return tuple(on_sets(rule(found), len(found.tables), len(TABLE_1)) for rule in rules)
 
@@ -46,7 +46,7 @@ def _scaling(found: MeasuredSets) -> Claim:
         verdict,
         f"So scaled, columns that begin at 0 or are 1 wide lie there, {inside} of {total}"
         + (": a misprint" if inside < total else "")
-        + f". With t = min, {right} do. Levels do not depend on t; the place of the centre does.",
+        + f". With t = min, {right} do. Levels do not depend on t; the place of the center does.",
     )
 
 
@@ -138,8 +138,8 @@ def _shifted(found: MeasuredSets) -> Claim:
     same = moved < SAME
     return Claim(
         "Section 4.5",
-        "The rotation's centre does not change VoD.",
+        "The rotation's center does not change VoD.",
         "holds" if same else "does not hold",
-        f"Levels about the origin and about a random centre differ by {moved:.0e} at most."
-        + (" So the centre protects nothing that VoD measures." if same else ""),
+        f"Levels about the origin and about a random center differ by {moved:.0e} at most."
+        + (" So the center protects nothing that VoD measures." if same else ""),
     )

@@ -119,8 +119,8 @@ def _accuracies(row: PrintedSet, found: MeasuredSets) -> list[Number]:
 def _change(
     where: str, what: str, printed: float, name: str, trial: AccuracyTrial, folds: float
 ) -> Number:
-    ours = float(np.mean(trial.centre))
-    low, high = _ends(trial.centre)
+    ours = float(np.mean(trial.center))
+    low, high = _ends(trial.center)
     note = ""
     if not low - 0.05 <= printed <= high + 0.05:
         note = "unexplained"  # a radial machine meets no chance

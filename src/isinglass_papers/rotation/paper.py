@@ -112,7 +112,7 @@ def _notes(found: MeasuredSets, *, full: bool) -> tuple[str, ...]:
     notes = [
         f"Levels are deviations between a column and its guess, columns scaled to [0, 1]. They are "
         f"measurements on these sets against the attacker named, and no guarantee. {s.rotations} "
-        f"rotations of each set; changes of accuracy in Table 1 are about a random centre, with "
+        f"rotations of each set; changes of accuracy in Table 1 are about a random center, with "
         f"the same {s.folds} folds before and after; perceptrons there start at random. Spreads "
         "of accuracy on the originals are two deviations over folds drawn anew (KNN, SVM), or over "
         "starts (perceptron); those of its changes are over rotations; those of levels over "

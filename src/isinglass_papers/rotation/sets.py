@@ -69,7 +69,7 @@ def scaled(X: Array) -> Array:
 
 
 def turned(X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """One random rotation of the records: about the origin, and about a random centre."""
+    """One random rotation of the records: about the origin, and about a random center."""
     veil = Rotation(optimize=None, bounds="scaled", random_state=rng).fit(X)
     released = veil.transform(X)
     # R (x - t) - R (0 - t) = R x.

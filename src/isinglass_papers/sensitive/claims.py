@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.curate.space import Space
 from isinglass.detect.metric import declare
 from isinglass_papers.core.partial import on_sets
@@ -17,7 +17,7 @@ from isinglass_papers.sensitive.printed import FOUR, TABLES, twin
 from isinglass_papers.sensitive.records import Array, MeasuredTable, error, lone_error, mechanisms
 
 _COIN = 1 / (1 + np.exp(0.1))
-# Rank correlation of beta and error: of six tables, two neighbours in the order may be swapped.
+# Rank correlation of beta and error: of six tables, two neighbors in the order may be swapped.
 RANKS = -0.8
 # An error of one in twenty is about zero beside a coin's; a lost accuracy below 0.01 is hardly any.
 ZERO, HARDLY = 0.05, 0.01
@@ -262,7 +262,7 @@ def _false_calls() -> Claim:
 
 
 def fitted_on_itself(X: Array, r: float, n_components: int) -> Claim:
-    """What one record does to everybody's neighbours when components are fitted on the table."""
+    """What one record does to everybody's neighbors when components are fitted on the table."""
     farthest = int((X**2).sum(axis=1).argmax())
     rest = np.delete(X, farthest, axis=0)
     metric = declare("euclidean", None, None, n_components)
@@ -270,7 +270,7 @@ def fitted_on_itself(X: Array, r: float, n_components: int) -> Claim:
     for fitted_on in (X, rest):
         # Said to be public, though it is the private table: that is the mistake shown here.
         space = Space.fitted(fitted_on, public=True, scale=None, n_components=n_components)
-        near.append(Neighbours(space.places(rest), metric).within(space.places(rest), r))
+        near.append(Neighbors(space.places(rest), metric).within(space.places(rest), r))
     moved = np.abs(near[0] - near[1])
     # Private given a fit from elsewhere; that this one is not is shown by what one record moves.
     return Claim(

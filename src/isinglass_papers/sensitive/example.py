@@ -12,7 +12,7 @@ from isinglass.chance import generator
 from isinglass.curate.mechanisms.compiler import compile_mechanism
 from isinglass.curate.mechanisms.mechanism import Mechanism, dp_mechanism, sensitive_mechanism
 from isinglass.curate.planning.choose import choose_beta_r
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.detect.metric import declare
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Figure, Number
@@ -34,7 +34,7 @@ def least_error(on_y: float, epsilon: float, apart: int = 1) -> float:
     """The least error on x, given the error on y, `apart` changes away with another true answer.
 
     A chance p of the answer that is right on y becomes at least e^-epsilon p and at least
-    1 - e^epsilon (1 - p) at a neighbour, and both bounds are reached; at last it is x's error.
+    1 - e^epsilon (1 - p) at a neighbor, and both bounds are reached; at last it is x's error.
     """
     p = 1 - on_y
     for _ in range(apart):
@@ -56,7 +56,7 @@ def figure_1() -> tuple[Figure, Figure]:
         for q in sorted([*grid, *(math.exp(-m) / (1 + math.e) for m in range(apart))])
     ]
     one = Figure(
-        "figure-1a", "Figure 1a: errors on two neighbours", "x and y differ by one record and "
+        "figure-1a", "Figure 1a: errors on two neighbors", "x and y differ by one record and "
         "have different true answers; whoever errs little on one errs much on the other, the more "
         "so the smaller epsilon.", tuple(first),
         _lines("epsilon", "epsilon"),
@@ -100,7 +100,7 @@ def example(n_rows: int, seed: int) -> Example:
         z = (X - np.array(center)) / np.array(spread)
         density += share * np.exp(-(z**2).sum(axis=1) / 2) / (2 * math.pi * math.prod(spread))
     r = choose_beta_r(X, outlier_fraction=0.05, beta=BETA).r
-    look = Neighbours(X, declare("euclidean", None, None, 2))
+    look = Neighbors(X, declare("euclidean", None, None, 2))
     near, own = look.within(X, r), look.copies(X)
     by_k = {str(k): sensitive_mechanism(BETA, r, EPSILON, k=k, cap=CAP) for k in KS}
     dp = dp_mechanism(BETA, r, EPSILON, cap=CAP)

@@ -52,7 +52,7 @@ class Universe:
         return found
 
     def edges(self, *, sensitive: bool) -> Iterator[tuple[int, Counts, Counts]]:
-        """For each record j: tables before and after one more of it, where they are neighbours."""
+        """For each record j: tables before and after one more of it, where they are neighbors."""
         for j in range(self.n):
             before = np.flatnonzero(self.tables[:, j] < self.most)
             after = before + (self.most + 1) ** j
@@ -103,7 +103,7 @@ class Checked:
     cases: int  # tables times records
     wrong_2: int  # cases where eq. (2) is not the distance on G
     above_3: int  # cases where eq. (3) exceeds the distance on GS
-    jumps_3: int  # neighbours of G, not only of GS, between which eq. (3) changes by more than 1
+    jumps_3: int  # neighbors of G, not only of GS, between which eq. (3) changes by more than 1
     tight: int  # cases with a way, in which eq. (3) is the distance on GS
     reachable: int
 

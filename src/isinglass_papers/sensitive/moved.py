@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.curate.mechanisms.baselines import b1, b2, packing
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.detect.metric import declare
 from isinglass_papers.sensitive.graph import Universe, count_of_anomalies, most_moved
 
@@ -29,7 +29,7 @@ class Moved:
 
 
 def moved() -> Moved:
-    """Enumerate on a line; in the plane and in space, build the worst neighbours."""
+    """Enumerate on a line; in the plane and in space, build the worst neighbors."""
     line = tuple(most_moved(Universe(5, 1, 3, beta, 1))[0] for beta in (1, 2, 3))
     angle = 2 * math.pi * np.arange(5) / 5
     golden = (1 + math.sqrt(5)) / 2
@@ -58,7 +58,7 @@ def _shell_moved(shell: NDArray[np.float64], beta: int) -> int:
     numbers = []
     for middle in (0, 1):
         copies = np.array([beta] * len(shell) + [middle])
-        look = Neighbours(np.repeat(places, copies, axis=0), metric)
+        look = Neighbors(np.repeat(places, copies, axis=0), metric)
         near = look.within(places, 1.0)
         numbers.append(int(count_of_anomalies(copies[None, :], near[None, :], beta)[0]))
     return numbers[0] - numbers[1]

@@ -38,10 +38,10 @@ _NOTES = (
     "from trials. Sets that are a part of the paper's have beta scaled to their size, so their "
     "errors are larger than printed; the printed beta is tried on a lone record, and on an "
     "estimate for the whole card-fraud table.",
-    "The paper counts true anomalies that the (beta, r)-rule identifies, which we read as labelled "
+    "The paper counts true anomalies that the (beta, r)-rule identifies, which we read as labeled "
     "anomalies with at most beta records within r. The rule also names records that no label "
     "calls anomalies; errors and scores here are over all it names, and Tables 1 and 3 have a row "
-    "for the labelled ones beside each count and each recall of SP.",
+    "for the labeled ones beside each count and each recall of SP.",
     "Principal components are fitted on the very records, as in the paper: good for reproduction "
     "only, as no guarantee covers it. V1 to V6 of the card-fraud set are such components already.",
 )
@@ -119,7 +119,7 @@ def _parts(found: list[MeasuredTable]) -> list[Missing]:
         if not ours or any(each.case.whole for each in ours):
             continue
         told = ", and ".join(
-            f"{each.case.note}, {int(each.labels.sum()):,} of them labelled anomalies"
+            f"{each.case.note}, {int(each.labels.sum()):,} of them labeled anomalies"
             for each in ours
         )
         if name == "Credit Fraud" and not ours[0].copied:

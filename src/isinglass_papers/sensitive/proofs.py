@@ -50,7 +50,7 @@ def _one_step() -> Claim:
         largest = max(largest, 1 / (1 + math.exp(epsilon)) - worse)
     return Claim(
         "Claim 1, Figure 1", "differential privacy errs at least 1/(1 + e^epsilon) on one of any "
-        "two neighbours with different answers", "holds" if largest <= 1e-12 else "does not hold",
+        "two neighbors with different answers", "holds" if largest <= 1e-12 else "does not hold",
         f"over 2,001 errors at each of four epsilons the larger error falls below it by "
         f"{largest:.0e} at most",
     )  # fmt: skip
@@ -60,7 +60,7 @@ def _distances(found: Checked) -> Claim:
     good = found.wrong_2 == found.above_3 == found.jumps_3 == 0
     return Claim(
         "Eqs. (2), (3), Lemmas 4.3, 4.5", "(2) is the distance to the other answer; (3) is a bound "
-        "from below that changes by 1 at most between neighbours in the sensitive graph",
+        "from below that changes by 1 at most between neighbors in the sensitive graph",
         "holds" if good else "does not hold",
         f"{found.cases:,} tables and records in {found.settings} settings: (2) is wrong in "
         f"{found.wrong_2}, (3) above the distance in {found.above_3}, and changes by more than 1 "
@@ -83,7 +83,7 @@ def _promised() -> Claim:
         "Theorems 4.1, 4.4a, 4.6", "Construction 1 is private at epsilon, with (2) differentially "
         "and with (3) sensitively",
         "holds" if all(each.holds for each in found.values()) else "does not hold",
-        f"{len(found)} mechanisms, {pairs:,} pairs of covered neighbours: the logarithm of a "
+        f"{len(found)} mechanisms, {pairs:,} pairs of covered neighbors: the logarithm of a "
         f"chance changes by {worst:.6f} epsilon at most",
     )  # fmt: skip
 

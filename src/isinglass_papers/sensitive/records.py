@@ -15,7 +15,7 @@ from isinglass.curate.mechanisms.mechanism import (
     sparse_mechanism,
 )
 from isinglass.curate.planning.choose import Chosen, choose_beta_r
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.detect.metric import declare
 from isinglass_papers.sensitive.cases import SHORT, Case
 from isinglass_papers.sensitive.printed import TABLES
@@ -37,11 +37,11 @@ class Errors:
     """Mean chances of a wrong answer, on anomalies, on other records and on random places."""
 
     anomalies: int
-    labelled: int  # of the anomalies
+    labeled: int  # of the anomalies
     sparse: float
     sensitive: float
     dp: float
-    labelled_sensitive: float
+    labeled_sensitive: float
     normal_sparse: float
     normal_sensitive: float
     normal_dp: float
@@ -107,7 +107,7 @@ def mechanisms(beta: int, r: float, epsilon: str = EPSILON, k: int = 1) -> dict[
     }
 
 
-def own_and_near(look: Neighbours, places: Array, case: Case) -> Counts:
+def own_and_near(look: Neighbors, places: Array, case: Case) -> Counts:
     """Copies of each record, and records within r of it, as far as they can matter."""
     near = look.within(places, case.r, case.beta + CAP)
     return np.column_stack([np.minimum(look.copies(places), near), near])
@@ -130,7 +130,7 @@ def measured(
     r_by_labels: bool = True,
 ) -> MeasuredTable:
     """One table's errors and scores, from exact chances; only the random places are drawn."""
-    look = Neighbours(X, declare("euclidean", None, None, X.shape[1]))
+    look = Neighbors(X, declare("euclidean", None, None, X.shape[1]))
     counts = own_and_near(look, X, case)
     anomalous = counts[:, 1] <= case.beta
     made = mechanisms(case.beta, case.r)
@@ -139,11 +139,11 @@ def measured(
     at_random = _at_random(case, X, look, np.random.default_rng(seed), drawings)
     errors = Errors(
         anomalies=int(anomalous.sum()),
-        labelled=int((anomalous & labels).sum()),
+        labeled=int((anomalous & labels).sum()),
         sparse=_mean(wrong["sparse"][anomalous]),
         sensitive=_mean(wrong["sensitive"][anomalous]),
         dp=_mean(wrong["dp"][anomalous]),
-        labelled_sensitive=_mean(wrong["sensitive"][anomalous & labels]),
+        labeled_sensitive=_mean(wrong["sensitive"][anomalous & labels]),
         normal_sparse=_mean(wrong["sparse"][~anomalous]),
         normal_sensitive=_mean(wrong["sensitive"][~anomalous]),
         normal_dp=_mean(wrong["dp"][~anomalous]),
@@ -174,7 +174,7 @@ def lone_error(beta: int, epsilon: str = EPSILON, k: int = 1) -> float:
 
 
 def _at_random(
-    case: Case, X: Array, look: Neighbours, rng: np.random.Generator, drawings: int
+    case: Case, X: Array, look: Neighbors, rng: np.random.Generator, drawings: int
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...], float]:
     """Errors about places uniform in the box around the table; they count as one record more."""
     made = mechanisms(case.beta, case.r)
@@ -191,12 +191,12 @@ def _at_random(
     return sparse, sensitive, dp, anomalies, float(np.mean(shares))
 
 
-def scored(hit: Array, alarm: Array, labelled: Mask) -> tuple[float, float, float, float]:
+def scored(hit: Array, alarm: Array, labeled: Mask) -> tuple[float, float, float, float]:
     """Precision, recall, F1 and precision by labels, of expected numbers of calls."""
     hits, calls = float(hit.sum()), float(hit.sum() + alarm.sum())
     if calls == 0:
         return 0.0, 0.0, 0.0, 0.0
-    by_labels = float(hit[labelled].sum()) / calls
+    by_labels = float(hit[labeled].sum()) / calls
     return hits / calls, hits / len(hit), 2 * hits / (calls + len(hit)), by_labels
 
 

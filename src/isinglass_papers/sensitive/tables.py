@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from isinglass.curate.planning.choose import SHARE
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.detect.metric import declare
 from isinglass_papers.core.result import Number
 from isinglass_papers.sensitive.cases import SYNTHETIC
@@ -68,7 +68,7 @@ def _table_1(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[N
         "appendix that our copy lacks"
     )
     yield Number("Table 1", f"{name}: r by labels", printed.r, found.chosen.r, note=why)
-    for what, count in (("anomalies, labelled ones", "labelled"), ("anomalies, all", "anomalies")):
+    for what, count in (("anomalies, labeled ones", "labeled"), ("anomalies, all", "anomalies")):
         again = [getattr(one.errors, count) for one in _again(found, draws)]
         low, high = (min(again), max(again)) if again else (None, None)
         ours = Number(
@@ -78,14 +78,14 @@ def _table_1(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[N
 
 
 def _anomalies_note(found: MeasuredTable, ours: Number) -> str:
-    """The paper counts true anomalies that the rule identifies: labelled ones, as we read it."""
+    """The paper counts true anomalies that the rule identifies: labeled ones, as we read it."""
     if not found.case.whole:
         return f"beta {found.case.beta} for the part; not comparable, as the part is not the whole"
     if ours.agrees:
         return ""
-    if ours.what.endswith("labelled ones"):
+    if ours.what.endswith("labeled ones"):
         return "unexplained"
-    return "labelled or not; the paper counts true anomalies, as the row of labelled ones"
+    return "labeled or not; the paper counts true anomalies, as the row of labeled ones"
 
 
 def _table_2(found: MeasuredTable) -> Iterator[Number]:
@@ -95,7 +95,7 @@ def _table_2(found: MeasuredTable) -> Iterator[Number]:
     note = ""
     if not math.isclose(lone, printed.random_anomalies_sp, rel_tol=0.03):
         note = (
-            "the mean over random places is that of the few with neighbours, so it depends on the "
+            "the mean over random places is that of the few with neighbors, so it depends on the "
             f"draw{'' if case.whole else '; see the estimate for the whole table'}"
         )
     elif not _agree(lone, printed.random_anomalies_sp):
@@ -135,23 +135,23 @@ def _table_3(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[N
             note = _table_3_note(found, at, what, theirs, ours, low, high)
             label = "F1" if what == "f1" else what
             yield Number("Table 3", f"{name}: {label} of {column}", theirs, ours, low, high, note)
-    if found.errors.labelled:
+    if found.errors.labeled:
         yield _labelled_recall(found, draws)
 
 
 def _labelled_recall(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Number:
-    """Recall of SP over the labelled anomalies alone."""
+    """Recall of SP over the labeled anomalies alone."""
     theirs = TABLES[found.case.printed].recall[FOUR.index("SP")]
-    again = [1 - one.errors.labelled_sensitive for one in _again(found, draws)]
+    again = [1 - one.errors.labeled_sensitive for one in _again(found, draws)]
     low, high = (min(again), max(again)) if again else (None, None)
-    ours = 1 - found.errors.labelled_sensitive
+    ours = 1 - found.errors.labeled_sensitive
     inside = low is not None and high is not None and low <= theirs <= high
     note = _twin_note(found, FOUR.index("SP"))
     if inside or _agree(ours, theirs):
         note = ""
     elif not note:
         note = _recall_note(found) if found.case.whole else _smaller_beta(found)
-    what = f"{_named(found)}: recall of SP, labelled anomalies"
+    what = f"{_named(found)}: recall of SP, labeled anomalies"
     return Number("Table 3", what, theirs, ours, low, high, note)
 
 
@@ -189,7 +189,7 @@ def _table_3_note(
         return _smaller_beta(found)
     if what == "precision":
         return (
-            f"against all {found.errors.anomalies} anomalies; against the labelled ones ours is "
+            f"against all {found.errors.anomalies} anomalies; against the labeled ones ours is "
             f"{score.labelled_precision:.4f}; unexplained"
         )
     if what == "recall":
@@ -225,7 +225,7 @@ def whole_fraud(X: Array, labels: Mask, *, seed: int, drawings: int) -> list[Num
     """
     printed = TABLES["Credit Fraud"]
     metric = declare("euclidean", None, None, X.shape[1])
-    frauds, genuine = Neighbours(X[labels], metric), Neighbours(X[~labels], metric)
+    frauds, genuine = Neighbors(X[labels], metric), Neighbors(X[~labels], metric)
     weight = GENUINE / int((~labels).sum())
 
     def near(places: Array, own: Array) -> Array:
@@ -245,7 +245,7 @@ def whole_fraud(X: Array, labels: Mask, *, seed: int, drawings: int) -> list[Num
     middle = float(np.median(means))
     return [
         Number(
-            "Table 1", "Credit Fraud (the whole, estimated): labelled anomalies",
+            "Table 1", "Credit Fraud (the whole, estimated): labeled anomalies",
             printed.anomalies, known,
             note=f"of {int(labels.sum())} frauds found, beta {printed.beta}, V1 to V6; with "
             f"genuine ones about {known + more:,.0f}; their count is unexplained",

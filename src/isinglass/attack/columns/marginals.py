@@ -74,8 +74,8 @@ def clipped(guess: Array, known: Knowledge) -> Array:
 
 def standardized(table: Array) -> Array:
     """Columns of mean 0 and deviation 1 (ddof=1); a constant column becomes 0."""
-    centred = table - table.mean(axis=0)
-    return np.asarray(centred / divisors(deviations(table)))
+    centered = table - table.mean(axis=0)
+    return np.asarray(centered / divisors(deviations(table)))
 
 
 def unit_columns(table: Array) -> Array:

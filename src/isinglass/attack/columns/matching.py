@@ -45,10 +45,10 @@ def shape_costs(ours: Array, theirs: Array) -> tuple[Array, Array]:
 
 
 def _unit(columns: Array) -> Array:
-    centred = columns - columns.mean(axis=0)
-    norms = np.linalg.norm(centred, axis=0)
+    centered = columns - columns.mean(axis=0)
+    norms = np.linalg.norm(centered, axis=0)
     rounding = 1e-9 * np.abs(columns).max(axis=0)
-    return np.asarray(centred / np.where(norms > rounding, norms, np.inf))
+    return np.asarray(centered / np.where(norms > rounding, norms, np.inf))
 
 
 def statistics_costs(table: Array, released: Array) -> tuple[Array, Array]:

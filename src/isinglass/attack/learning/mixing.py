@@ -120,15 +120,15 @@ class _Fit:
     def __init__(self, mixing: Mixing, Z: Array, Y: Array, U: Array, order: int, rank: int) -> None:
         self.mixing, self.Y, self.U, self.order = mixing, Y, U, order
         self.rotated = Y @ mixing.spread
-        self.centre = Z.mean(axis=0)
-        self.target, spent = _features(_hermite((Z - self.centre) @ U, order))[:2]
+        self.center = Z.mean(axis=0)
+        self.target, spent = _features(_hermite((Z - self.center) @ U, order))[:2]
         self.spent = spent / len(Z)
         # The u overlap: an order has only so many moments of its own, however many u look at it.
         own = np.cumprod((rank + np.arange(order)) / (1.0 + np.arange(order)))
         self.weight = np.minimum(1.0, own / U.shape[1])[:, np.newaxis]
 
     def seen(self, E: Array) -> list[Array]:
-        return _hermite((self.Y @ _at(self.mixing, E).T - self.centre) @ self.U, self.order)
+        return _hermite((self.Y @ _at(self.mixing, E).T - self.center) @ self.U, self.order)
 
     def search(self, E: Array, n_iter: int) -> tuple[Array, Array]:
         """Gauss-Newton steps, each halved until it helps; D's deviations, and their covariance."""

@@ -89,7 +89,7 @@ def laplace_estimate(
 ) -> Array:
     """The most likely y where the coordinates s of y = mu + S^(1/2) s follow a Laplace law.
 
-    Minimises sqrt(2) |s|_1 + (z - T y)' N^-1 (z - T y) / 2 for all records at once by ADMM; with
+    Minimizes sqrt(2) |s|_1 + (z - T y)' N^-1 (z - T y) / 2 for all records at once by ADMM; with
     N = 0 that is the smallest |s|_1 which explains z. Suits columns that are mostly at rest.
     """
     root = square_root(moments.covariance)

@@ -128,12 +128,12 @@ def fit_kernel(Z: Array, X: Array, rng: np.random.Generator) -> Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Directions:
-    """Centred pairs in the singular directions of their released rows."""
+    """Centerd pairs in the singular directions of their released rows."""
 
     left: Array  # m x rank
     sizes: Array
     right: Array  # rank x p
-    targets: Array  # centred records
+    targets: Array  # centered records
     mean_z: Array
     mean_x: Array
     within: Array  # records in the directions
@@ -143,7 +143,7 @@ class _Directions:
     def of(cls, Z: Array, X: Array, precision: float) -> _Directions:
         mean_z, mean_x = Z.mean(axis=0), X.mean(axis=0)
         left, sizes, right = np.linalg.svd(Z - mean_z, full_matrices=False)
-        # m centred rows span m - 1 directions at most; the rest is rounding.
+        # m centered rows span m - 1 directions at most; the rest is rounding.
         rank = min(int((sizes > precision * sizes[:1].sum()).sum()), len(Z) - 1)
         left, targets = left[:, :rank], X - mean_x
         return cls(
@@ -192,7 +192,7 @@ class _Directions:
 
 @dataclass(frozen=True, slots=True)
 class _CenteredSpectrum:
-    """A centred kernel matrix by its eigenvectors, and the centred records in them."""
+    """A centered kernel matrix by its eigenvectors, and the centered records in them."""
 
     vectors: Array
     values: Array

@@ -27,7 +27,7 @@ from isinglass.formats import share as share
 from isinglass.printable import printable
 
 NO_BETTER = "no better than its baseline"
-NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favour."
+NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favor."
 NOT_ENOUGH = (
     "Not enough was measured to say what an insider would recover: attacks that need to know which "
     "released row is whose record were not run, and the others got nothing; give the key."

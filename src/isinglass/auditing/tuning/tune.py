@@ -103,7 +103,7 @@ def tune(
     min_auc : float, optional
         Wanted area under the curve of the known anomalies in the release; needs `labels`.
     attacks, most_pairs, n_outliers
-        As in `audit`; `most_pairs=0` assumes that nobody recognises a record.
+        As in `audit`; `most_pairs=0` assumes that nobody recognizes a record.
     thorough : bool
         Run every attack in every round and under every key: some three times the work.
     n_jobs : int or None

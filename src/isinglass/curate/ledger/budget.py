@@ -121,7 +121,7 @@ class SpatialBudget:
         """What queries cost, in order, each counting the earlier ones; nothing is spent yet.
 
         All or nothing: raises `BudgetError` for the first that does not fit. One that costs nothing
-        (its answer is stored) always fits, even where later neighbours left less than nothing.
+        (its answer is stored) always fits, even where later neighbors left less than nothing.
         """
         if user in self.shares:
             return self._price_share(queries, user)

@@ -211,7 +211,7 @@ class Contract:
     def _refuse_weaker(
         self, k: int | None, beta: int | None, r: float | None, rule: str | None
     ) -> None:
-        """Sensitive privacy covers records with many neighbours: more of them for a larger k."""
+        """Sensitive privacy covers records with many neighbors: more of them for a larger k."""
         if not self.sensitive:
             raise LedgerError(
                 "the ledger's contract allows no sensitive question: its first use fixed no k, "

@@ -19,9 +19,9 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True)
 class Falsified:
-    """What was found: `holds` unless a pair of neighbours, or a declaration, says otherwise.
+    """What was found: `holds` unless a pair of neighbors, or a declaration, says otherwise.
 
-    `worst` is the largest change of a log-chance met between covered neighbours and `allowed` the
+    `worst` is the largest change of a log-chance met between covered neighbors and `allowed` the
     epsilon that is charged. `at` says where `worst` is: how often each record of the universe is
     in the table, then the positions of the record that was added and of the one asked about.
     """
@@ -38,12 +38,12 @@ class Falsified:
 def falsify(
     mechanism: Mechanism, universe: ArrayLike, *, most: int, metric: str | Metric = "euclidean"
 ) -> Falsified:
-    """Compare all neighbouring tables over a small universe, by exact chances.
+    """Compare all neighboring tables over a small universe, by exact chances.
 
     A table here has up to `most` copies of each record of `universe`, and every record of it is
-    asked about. Covered neighbours are all of them, or for sensitive privacy those that the
+    asked about. Covered neighbors are all of them, or for sensitive privacy those that the
     question's `covers` accepts. Checked as well: distances of at least 1, the declared radius of
-    influence, on all neighbours, and that `error_probability` tells the coin's chance.
+    influence, on all neighbors, and that `error_probability` tells the coin's chance.
 
     That nothing is found is evidence about small tables and no proof; yet a wrong bound
     seldom hides from tables a little larger than beta.
@@ -114,7 +114,7 @@ def falsify(
     if not reach:
         problems.append("a record beyond the declared influence changes a chance")
     if pairs == 0:
-        problems.append("no neighbours are covered, so nothing was promised")
+        problems.append("no neighbors are covered, so nothing was promised")
     return Falsified(not problems, worst, allowed, len(tables), pairs, tuple(problems), at)
 
 

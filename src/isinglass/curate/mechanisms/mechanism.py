@@ -119,7 +119,7 @@ def bounded_mechanism(question: Question, epsilon: Any, *, cap: int | None = Non
     r"""The true answer, turned over with chance exp(-epsilon * m) / (1 + exp(-epsilon)).
 
     m is the question's distance, at most `cap`. Write t(m) for the chance; t(1) = 1 / (1 +
-    e^epsilon) < 1/2. Between neighbours with one true answer, m changes by at most `lipschitz` =
+    e^epsilon) < 1/2. Between neighbors with one true answer, m changes by at most `lipschitz` =
     a, so t changes by a factor of at most e^(a epsilon); 1 - t changes by less, because t <= 1/2.
     Where the true answer differs, m is 1 at both and the chances of each output are t(1) and
     1 - t(1) = e^epsilon t(1).

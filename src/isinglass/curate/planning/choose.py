@@ -108,7 +108,7 @@ def choose_beta_r(
         raise ValueError(
             f"beta must be less than the number of records of the table, {n}, got {whole}"
         )
-    reach = Neighbourhoods(places, declared, whole)
+    reach = Neighborhoods(places, declared, whole)
     if labels is None:
         most = anomalies_wanted(outlier_fraction, n)
         if most >= n:
@@ -173,10 +173,10 @@ def checked_labels(labels: ArrayLike, n: int) -> Mask:
     return truth
 
 
-class Neighbourhoods:
-    """Which records have their beta-th neighbour farther away than a radius, by counting.
+class Neighborhoods:
+    """Which records have their beta-th neighbor farther away than a radius, by counting.
 
-    d_beta itself is never computed. Every radius is tried by counting neighbours just as an answer
+    d_beta itself is never computed. Every radius is tried by counting neighbors just as an answer
     counts them, so that the radius found means the same to an answer, to the last bit.
     """
 
@@ -203,12 +203,12 @@ def _radius(step: int) -> float:
     return float(np.int64(_FIRST + step - 1).view(np.float64)) if step else 0.0
 
 
-def _none_beyond_all(reach: Neighbourhoods) -> None:
+def _none_beyond_all(reach: Neighborhoods) -> None:
     if reach.beyond(reach.rows, _radius(_TOP)).any():
         raise ValueError("table must hold records less than 1e150 apart; scale its columns")
 
 
-def _by_share(reach: Neighbourhoods, most: int) -> float:
+def _by_share(reach: Neighborhoods, most: int) -> float:
     """The least radius at which at most so many rows are anomalies: the next largest d_beta."""
     _none_beyond_all(reach)
     # More than `most` are anomalies at step `low`, no more at `high`; `between` lie the other rows,
@@ -239,7 +239,7 @@ class _Span:
         return (self.promise, self.place) < (other.promise, other.place)
 
 
-def _by_labels(reach: Neighbourhoods, truth: Mask) -> float:
+def _by_labels(reach: Neighborhoods, truth: Mask) -> float:
     """The d_beta, or 0, with the best F1; the largest of them. Best first, by promises.
 
     A radius in a span flags what lies beyond it and some of its rows, but not the row whose d_beta

@@ -18,7 +18,7 @@ from isinglass.curate.questions.base import Question
 #: what is shown of a price
 SHARES = ("recall", "precision", "false alarms")
 
-#: counts of records, and how many records have them: all, and labelled ones
+#: counts of records, and how many records have them: all, and labeled ones
 Counted = dict[tuple[int, ...], NDArray[np.int64]]
 
 
@@ -54,16 +54,16 @@ class PricePoint:
 class Expected:
     """Records with equal chances together: one row of counts for each distance and true answer.
 
-    Columns of `_times`: how many records, and how many of them are labelled.
+    Columns of `_times`: how many records, and how many of them are labeled.
     """
 
-    def __init__(self, question: Question, counted: Counted, *, labelled: bool = False) -> None:
+    def __init__(self, question: Question, counted: Counted, *, labeled: bool = False) -> None:
         groups: dict[tuple[bool, int], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
         for counts, times in counted.items():
             kind = bool(question.anomalous(*counts)), int(question.distance(*counts))
             like, before = groups.get(kind, (counts, np.zeros(2, dtype=np.int64)))
             groups[kind] = like, before + times
-        self._question, self._labelled = question, labelled
+        self._question, self._labeled = question, labeled
         self.lipschitz = question.lipschitz
         self._yes = np.array([anomalous for anomalous, _ in groups], dtype=bool)
         self._like = [counts for counts, _ in groups.values()]
@@ -86,15 +86,15 @@ class Expected:
         all_, marked = self._times[:, 0], self._times[:, 1]
         n_true, n_other = all_ @ self._yes, all_ @ ~self._yes
         hits, alarms = (math.fsum(calls[s] * all_[s]) for s in (self._yes, ~self._yes))
-        labelled, called = math.fsum(calls * marked), hits + alarms
+        labeled, called = math.fsum(calls * marked), hits + alarms
         return PricePoint(
             mechanism.micro,
             cap // mechanism.micro,
             recall=self.recall(used) if n_true else None,
             precision=hits / called if n_true else None,
             false_alarms=alarms / int(n_other) if n_other else None,
-            labelled_recall=labelled / int(marked.sum()) if self._labelled else None,
-            labelled_precision=labelled / called if self._labelled and called else None,
+            labelled_recall=labeled / int(marked.sum()) if self._labeled else None,
+            labelled_precision=labeled / called if self._labeled and called else None,
         )
 
 
@@ -119,7 +119,7 @@ def least_price(records: Expected, target: float) -> int:
 
 
 def counted(counts: NDArray[np.int64], truth: Mask) -> Counted:
-    """Equal rows of counts together; `truth` says which records are labelled."""
+    """Equal rows of counts together; `truth` says which records are labeled."""
     kinds, which = np.unique(counts, axis=0, return_inverse=True)
     times = np.zeros((len(kinds), 2), dtype=np.int64)
     np.add.at(times[:, 0], which.ravel(), 1)

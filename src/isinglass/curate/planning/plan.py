@@ -23,7 +23,7 @@ from isinglass.curate.planning.expected import (
 )
 from isinglass.curate.questions.base import Question
 from isinglass.curate.questions.builtin import Sparse
-from isinglass.curate.questions.counts import Neighbours
+from isinglass.curate.questions.counts import Neighbors
 from isinglass.curate.setup import question_for
 from isinglass.curate.space import Space
 
@@ -67,7 +67,7 @@ class Plan:
             f"records) with {_share(at.false_alarms)} false alarms among the others"
         ]
         if at.labelled_recall is not None:
-            parts.append(f"{_share(at.labelled_recall)} of the labelled records are called one")
+            parts.append(f"{_share(at.labelled_recall)} of the labeled records are called one")
         if at.queries_here:
             more = "y" if at.queries_here == 1 else "ies"
             parts.append(f"a budget of {cap} buys {at.queries_here:,} such quer{more} at one place")
@@ -143,7 +143,7 @@ def plan(
     Utility: as good as the likeness between those records and the private ones. In mode "sparse"
     every record is counted as if it were asked about and not itself in the table.
 
-    Weakness: labelled records that are no (beta, r)-anomalies are found by no epsilon. The target
+    Weakness: labeled records that are no (beta, r)-anomalies are found by no epsilon. The target
     is a share of the (beta, r)-anomalies; recall and precision by labels are told beside it.
 
     Parameters
@@ -187,13 +187,13 @@ def plan(
         records = Expected(question, checked_counts(counts or ()))
     else:
         places, declared = in_space(table, space, metric, p, weights)
-        found = question.look(Neighbours(places, declared), places, _UNCAPPED)
+        found = question.look(Neighbors(places, declared), places, _UNCAPPED)
         truth = (
             np.zeros(len(places), dtype=bool)
             if labels is None
             else checked_labels(labels, len(places))
         )
-        records = Expected(question, counted(found, truth), labelled=labels is not None)
+        records = Expected(question, counted(found, truth), labeled=labels is not None)
     used = micro(epsilon) if target_recall is None else least_price(records, target_recall)
     chosen = records.at(used, cap)
     prices = {max(1, cap // (n * question.lipschitz)) for n in BOUGHT} | {used}

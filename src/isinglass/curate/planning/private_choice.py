@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.chance import Coin
 from isinglass.curate.epsilon import fraction, micro, number, text
 from isinglass.curate.planning.choose import (
-    Neighbourhoods,
+    Neighborhoods,
     Places,
     anomalies_wanted,
     in_space,
@@ -79,7 +79,7 @@ def choose_r_privately(
 
     Every record goes to one of m `blocks`, drawn at random for each record alone. In a block of
     N_b records, r_b is the least radius at which at most $\lceil f N_b \rceil$ of them are
-    anomalies with beta / m, rounded down, since a block has an m-th of a record's neighbours. With
+    anomalies with beta / m, rounded down, since a block has an m-th of a record's neighbors. With
     $c(r) = \#\{r_b \le r\}$, a point of the grid is proposed uniformly and accepted with
     probability $e^{-\epsilon |c(r) - m/2| / 2}$, until one is accepted: about a median of the r_b.
 
@@ -101,7 +101,7 @@ def choose_r_privately(
 
     Weakness: on a grid coarser than the spread of the r_b none of its points may have half of them
     below it, and where all r_b lie between two points, or outside, all points are equally likely;
-    nothing warns of that. Blocks see their own neighbours only, and r_b of small blocks is coarse.
+    nothing warns of that. Blocks see their own neighbors only, and r_b of small blocks is coarse.
     Counting in blocks takes a time that depends on the table; only the draw has a fixed length.
     Every call pays again and draws again.
 
@@ -162,7 +162,7 @@ def _checked_grid(grid: Sequence[float], metric: Metric) -> list[float]:
 def _assigned(n_records: int, blocks: int) -> NDArray[np.int64]:
     """A block for each record.
 
-    The remainder favours some blocks by less than blocks / 2**64. The guarantee does not mind: it
+    The remainder favors some blocks by less than blocks / 2**64. The guarantee does not mind: it
     asks that records are assigned independently of each other and of what they hold.
     """
     words = np.frombuffer(secrets.token_bytes(8 * n_records), dtype=np.uint64)
@@ -179,7 +179,7 @@ def first_radius(
     if not len(block):
         return 0
     most = anomalies_wanted(outlier_fraction, len(block))
-    near = Neighbourhoods(block, metric, beta)
+    near = Neighborhoods(block, metric, beta)
 
     def few(r: float) -> bool:  # turns from False to True once: fewer anomalies as r grows
         return int(near.beyond(near.rows, r).sum()) <= most

@@ -29,15 +29,15 @@ class Question(ABC):
     """A definition of anomaly that a curator can answer: subclass it for one of your own.
 
     You supply `look`, `anomalous` and `distance`, the settings below, and three proofs, over all
-    tables and not just likely ones. Call tables neighbours when one is the other and one record
+    tables and not just likely ones. Call tables neighbors when one is the other and one record
     more. Then `bounded_mechanism` is (`lipschitz` * epsilon)-differentially private if
 
     1. `distance` is at least 1;
-    2. between neighbours `distance` changes by `lipschitz` at most;
-    3. where `anomalous` differs between neighbours, `distance` is 1 at both, which holds if it
+    2. between neighbors `distance` changes by `lipschitz` at most;
+    3. where `anomalous` differs between neighbors, `distance` is 1 at both, which holds if it
        never exceeds the number of changes that turn `anomalous` over.
 
-    For `privacy` "sensitive" it is enough that 2 and 3 hold between neighbours that `covers`
+    For `privacy` "sensitive" it is enough that 2 and 3 hold between neighbors that `covers`
     accepts. A fourth claim is `influence`: that no record farther from the place asked about
     changes what `look` returns. It decides where a query is charged; leave it infinite, and the
     query is charged everywhere, unless you can prove less.
@@ -58,7 +58,7 @@ class Question(ABC):
     influence : float, default=inf
         The distance beyond which no record matters.
     privacy : {"differential", "sensitive"}, default="differential"
-        Whether all neighbours are covered, or those that `covers` accepts.
+        Whether all neighbors are covered, or those that `covers` accepts.
     lipschitz : int, default=1
         The factor of claim 2, and of the price.
 

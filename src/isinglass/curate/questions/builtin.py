@@ -152,7 +152,7 @@ class Sensitive(Question):
     r"""Is this record in the table, and an anomaly there? Privacy for sensitive records only.
 
     A record is k-sensitive if adding or removing at most k records can make it normal: B >= beta
-    + 1 - k. Only neighbours whose one record is sensitive in the larger table are compared, so an
+    + 1 - k. Only neighbors whose one record is sensitive in the larger table are compared, so an
     anomaly's own presence need not be hidden, and the distance (`sensitive_distance`) is larger.
 
     Guarantee: epsilon-sensitive privacy. More holds than the definition asks: every record but

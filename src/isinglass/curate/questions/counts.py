@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-class Neighbours:
+class Neighbors:
     """Exact counts in a multiset of places.
 
     Whether two places are within a radius is decided by one float64 function of the two,
@@ -41,10 +41,10 @@ class Neighbours:
         self._sorted = np.sort(_as_bytes(rows))
 
     def __repr__(self) -> str:
-        return "Neighbours(...)"
+        return "Neighbors(...)"
 
     def __reduce__(self) -> Never:
-        raise TypeError("a private table's neighbours are not pickled: they hold its records")
+        raise TypeError("a private table's neighbors are not pickled: they hold its records")
 
     @property
     def n_records(self) -> int:
