@@ -25,7 +25,7 @@ EVERYWHERE = {"--help", "--debug"}
 def commands() -> dict[str, Any]:
     """Every command by its name, and the program itself by none."""
     found = typer.main.get_command(cli.app)
-    return {"": found} | found.commands
+    return {"": found, **found.commands}
 
 
 def subcommands(command: Any) -> Mapping[str, Any]:

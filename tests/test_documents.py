@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from isinglass import stated
+from isinglass import field_checks
 from isinglass.documents import (
     DEEPEST,
     MOST_BYTES,
@@ -98,13 +98,13 @@ def test_what_toml_says_is_read():
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (stated.word, "x", [1, None, "x" * 101]),
-        (stated.names, ["a", "b"], ["ab", [1], None, {"a": 1}]),
-        (stated.flag, False, [0, "true", None]),
-        (stated.whole, 7, [True, 1.0, -1, 10**17, "7"]),
-        (stated.number, 1.5, [True, "1", float("nan"), float("inf"), 10**400, None, [1]]),
-        (stated.section, {"a": 1}, [[], "a", None]),
-        (stated.pair, (0.0, 1.0), [[1], [2, 1], "ab", [0, "1"], None, [0, float("nan")]]),
+        (field_checks.word, "x", [1, None, "x" * 101]),
+        (field_checks.names, ["a", "b"], ["ab", [1], None, {"a": 1}]),
+        (field_checks.flag, False, [0, "true", None]),
+        (field_checks.whole, 7, [True, 1.0, -1, 10**17, "7"]),
+        (field_checks.number, 1.5, [True, "1", float("nan"), float("inf"), 10**400, None, [1]]),
+        (field_checks.section, {"a": 1}, [[], "a", None]),
+        (field_checks.pair, (0.0, 1.0), [[1], [2, 1], "ab", [0, "1"], None, [0, float("nan")]]),
     ],
 )
 def test_a_stated_value_is_of_its_kind_or_an_error_that_names_the_field(check, good, bad):

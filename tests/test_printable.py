@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isinglass.plain import for_json, plain
+from isinglass.documents import for_json, plain
+from isinglass.formats import html_text, printable
 from isinglass.plots import engine as vega
-from isinglass.printable import html_text, printable
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "isinglass"
 
@@ -127,7 +127,7 @@ def test_the_command_line_prints_through_one_door():
 
 
 def test_pages_escape_through_one_door():
-    files = [p for p in SOURCE.rglob("*.py") if p.name != "printable.py"]
+    files = [p for p in SOURCE.rglob("*.py") if p.name != "formats.py"]
     assert [c for p in files for c in calls(p, {"html.escape", "escape"})] == []
 
 

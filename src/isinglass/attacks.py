@@ -1,4 +1,4 @@
-"""Attacks, and the facts an attacker may hold."""
+"""Public names of the `attack` package, loaded on first use: attacks and attacker knowledge."""
 
 from isinglass.lazy import lazy_names
 

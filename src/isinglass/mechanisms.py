@@ -1,4 +1,4 @@
-"""Answers drawn at random at a stated price, and a test that tries to refute them."""
+"""Public names of the mechanisms, loaded on first use: random answers, and tests of them."""
 
 from isinglass.lazy import lazy_names
 

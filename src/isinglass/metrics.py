@@ -1,4 +1,4 @@
-"""How far a release lies from its table: privacy levels and levels of randomization."""
+"""Public names of the metrics, loaded on first use: privacy levels and randomization levels."""
 
 from isinglass.lazy import lazy_names
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from isinglass import stated
+from isinglass import field_checks
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.promise import Promise
@@ -55,32 +55,32 @@ class Facts:
         """Read metadata back; facts a later version may add are passed over."""
         if missing := [name for name in _NEEDED if name not in facts]:
             raise ValueError(f"{', '.join(missing)} must be stated")
-        order = stated.word(facts.get("order", "table"), "order")
+        order = field_checks.word(facts.get("order", "table"), "order")
         if order not in ("table", "keyed"):
             raise ValueError("order must be table or keyed")
         bounds = facts.get("bounds")
-        columns = stated.names(facts["columns"], "columns")
-        kept = stated.names(facts.get("kept", ()), "kept")
+        columns = field_checks.names(facts["columns"], "columns")
+        kept = field_checks.names(facts.get("kept", ()), "kept")
         if len({*columns, *kept}) < len(columns) + len(kept):
             raise ValueError("columns and kept must name each column once")
         return cls(
-            method=stated.word(facts["method"], "method"),
+            method=field_checks.word(facts["method"], "method"),
             parameters=_parameters(facts["parameters"]),
-            version=stated.word(facts["version"], "version"),
-            rows=stated.whole(facts["rows"], "rows"),
+            version=field_checks.word(facts["version"], "version"),
+            rows=field_checks.whole(facts["rows"], "rows"),
             columns=columns,
             kept=kept,
-            warnings=stated.names(facts.get("warnings", ()), "warnings"),
-            seeded=stated.flag(facts.get("seeded", False), "seeded"),
-            again=stated.flag(facts.get("again", False), "again"),
+            warnings=field_checks.names(facts.get("warnings", ()), "warnings"),
+            seeded=field_checks.flag(facts.get("seeded", False), "seeded"),
+            again=field_checks.flag(facts.get("again", False), "again"),
             order=order,
             bounds={
-                name: stated.pair(ends, "each of the bounds")
-                for name, ends in stated.section(bounds, "bounds").items()
+                name: field_checks.pair(ends, "each of the bounds")
+                for name, ends in field_checks.section(bounds, "bounds").items()
             }
             if bounds
             else None,
-            promise=Promise.from_json(stated.section(facts["promise"], "promise")),
+            promise=Promise.from_json(field_checks.section(facts["promise"], "promise")),
         )
 
 
@@ -89,15 +89,17 @@ _NEEDED = ("method", "parameters", "version", "rows", "columns", "promise")
 
 def _parameters(given: Any) -> dict[str, Any]:
     """Parameters as any method may have them; its own limits are checked where it is known."""
-    found = stated.section(given, "parameters")
+    found = field_checks.section(given, "parameters")
     for name, value in found.items():
         if isinstance(value, list):
             for item in value:
-                stated.number(item, f"every item of the parameter {name}")
+                field_checks.number(item, f"every item of the parameter {name}")
         elif isinstance(value, str):
-            stated.word(value, f"the parameter {name}", longest=stated.LONGEST_NAME)
+            field_checks.word(value, f"the parameter {name}", longest=field_checks.LONGEST_NAME)
         elif isinstance(value, int | float):
-            stated.number(int(value) if isinstance(value, bool) else value, f"parameter {name}")
+            field_checks.number(
+                int(value) if isinstance(value, bool) else value, f"parameter {name}"
+            )
         elif value is not None and not isinstance(value, dict):
             raise ValueError(f"the parameter {name} must be a value")
     return found

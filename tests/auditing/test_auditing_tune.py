@@ -17,10 +17,10 @@ from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
 from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.search_space import Candidate, between, candidates, searchable
-from isinglass.cli.methods import perturbation_for
+from isinglass.cli.options import perturbation_for
 from isinglass.errors import AuditError
+from isinglass.formats import html_text
 from isinglass.method_names import METHODS
-from isinglass.printable import html_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::isinglass.errors.PrivacyWarning")
 

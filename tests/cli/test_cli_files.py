@@ -24,8 +24,8 @@ from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.evaluation import Measurement
 from isinglass.curate.space import Space
 from isinglass.errors import AuditError, IsinglassError
-from isinglass.perturb.load import load_key
 from isinglass.perturb.public_matrix import PublicMatrix
+from isinglass.perturb.registry import load_key
 from isinglass.table.scale import read_bounds
 
 TABLE = np.random.default_rng(0).normal(size=(60, 3))

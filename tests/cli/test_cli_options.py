@@ -13,7 +13,7 @@ from tests.cli.commands import inside
 import isinglass
 from isinglass import cli
 from isinglass.cli.stopping import StoppedError
-from isinglass.cli.usage import RENAMED
+from isinglass.cli.usage_errors import RENAMED
 from isinglass.demo import story
 from isinglass.errors import TableError
 from isinglass.naming import spell, spell_call, spelled

@@ -77,13 +77,14 @@ def test_stopped_while_answers_wait_for_their_deadline_they_are_paid_for(run, nu
 
 
 def test_stopped_before_anything_is_asked_nothing_was_written(run, monkeypatch):
-    from isinglass.cli import numbers
     from isinglass.cli.stopping import StoppedError
 
     def stop(*_, **__):
         raise StoppedError(signal.SIGINT)
 
-    monkeypatch.setattr(numbers, "read_numbers", stop)
+    from isinglass.cli import numeric_columns
+
+    monkeypatch.setattr(numeric_columns, "read_numbers", stop)
     code, out, err = run(*FIRST)
     assert (code, out) == (130, "")
     assert err.endswith("nothing was written\n")

@@ -10,9 +10,9 @@ import threading
 import numpy as np
 import pytest
 
-from isinglass.curate.answer import Answer
 from isinglass.curate.curator import Curator
 from isinglass.curate.ledger.ledger import Ledger
+from isinglass.curate.query import Answer
 from isinglass.curate.questions.base import Question
 from isinglass.curate.space import Space
 from isinglass.errors import BudgetError, CuratorError, LedgerError, PrivacyWarning, TableError

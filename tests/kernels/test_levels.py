@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from isinglass.kernels import boxes, fits, levels
+from isinglass.kernels import gaussian_tiles, likelihoods, uniform_boxes
 
 
 def test_the_table_of_the_normal_tail_is_right_to_twelve_decimals():
-    table = levels.tail_table()
+    table = gaussian_tiles.tail_table()
     t = np.concatenate([np.linspace(0, 9, 30_011), np.arange(0, 257) / 32, [40.0, 1e300]])
-    found = np.array([levels.tail(value, table) for value in t])
+    found = np.array([gaussian_tiles.tail(value, table) for value in t])
     assert np.abs(found - ndtr(-t)).max() < 1e-12
 
 
@@ -28,8 +28,8 @@ def test_sums_of_tails_agree_with_numpy_where_records_nearly_coincide(offset):
     rows, columns = np.zeros(40), np.zeros(40)
     for first, second in ((0, 0), (0, 25), (25, 25)):
         a, b = (slice(0, 25) if s == 0 else slice(25, 40) for s in (first, second))
-        levels.add_tails(
-            U[a] @ U[b].T, U, first, second, squares, 11 * 2.0**-52, levels.tail_table(),
+        gaussian_tiles.add_tails(
+            U[a] @ U[b].T, U, first, second, squares, 11 * 2.0**-52, gaussian_tiles.tail_table(),
             rows, columns,
         )  # fmt: skip
     np.testing.assert_allclose(rows + columns, pairs.sum(axis=1), atol=5e-11)
@@ -44,14 +44,14 @@ def test_sums_of_overlaps_agree_with_numpy(shift):
     rows, columns = np.zeros(50), np.zeros(50)
     for first, stop, second, end in ((0, 30, 0, 30), (0, 30, 30, 50), (30, 50, 30, 50)):
         turned = np.ascontiguousarray(U[second:end].T)
-        boxes.add_overlaps(U, turned, first, stop, second, rows, columns)
+        uniform_boxes.add_overlaps(U, turned, first, stop, second, rows, columns)
     np.testing.assert_allclose(rows + columns, pairs.sum(axis=1), rtol=1e-13)
 
 
 def test_bits_of_a_word():
     words = np.random.default_rng(2).integers(0, 2**64, size=200, dtype=np.uint64)
     for word in [np.uint64(0), np.uint64(2**64 - 1), *words]:
-        assert boxes.ones(word) == int(word).bit_count()
+        assert uniform_boxes.ones(word) == int(word).bit_count()
 
 
 def test_a_tile_decides_what_is_near_its_threshold_by_subtraction():
@@ -62,7 +62,7 @@ def test_a_tile_decides_what_is_near_its_threshold_by_subtraction():
     for products in (np.full((4, 4), np.nan), np.zeros((4, 4)), np.full((4, 4), np.inf)):
         found = np.zeros(4, dtype=np.int64)
         low, high = (np.full(4, v, dtype=np.float32) for v in (-np.inf, np.inf))
-        levels.count_tile(
+        gaussian_tiles.count_tile(
             products.astype(np.float32), np.zeros(4, np.float32), low, high, rows, X, Z, inverse,
             rows, found,
         )  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_tile_decides_what_is_near_its_threshold_by_subtraction():
     found = np.zeros(4, dtype=np.int64)
     low = high = np.full(4, 0.5, dtype=np.float32)
     products = np.array([[0, 0, 1, 1]] * 4, dtype=np.float32)
-    levels.count_tile(
+    gaussian_tiles.count_tile(
         products, np.zeros(4, np.float32), low, high, rows, X, Z, inverse, rows, found
     )
     assert found.tolist() == [2, 2, 2, 2]  # clear cases are taken at their word
@@ -87,13 +87,13 @@ def test_drawn_levels_are_the_levels_of_the_draws(grouped):
     # Met twice, as a neighbor and as a record of the same scale, a candidate counts once.
     members = np.array([3, 4] if grouped else [], dtype=np.int32)
     means, errors = np.empty(30), np.empty(30)
-    fits.drawn_levels(
+    likelihoods.drawn_levels(
         U, U @ draws.T, (draws**2).sum(axis=1), sigmas, np.arange(30), 0, 30, near, members,
         means, errors,
     )  # fmt: skip
     counts = np.zeros((50, 30), dtype=np.int64)
     for place, g in enumerate(draws):
-        fits.own_scale_levels(U, U + sigmas[:, None] * g, sigmas, 0, 30, counts[place])
+        likelihoods.own_scale_levels(U, U + sigmas[:, None] * g, sigmas, 0, 30, counts[place])
     assert counts[:, 3].min() >= 2
     np.testing.assert_allclose(means, counts.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(errors, counts.std(axis=0, ddof=1) / np.sqrt(50), atol=1e-12)

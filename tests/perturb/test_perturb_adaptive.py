@@ -10,7 +10,7 @@ from isinglass.errors import PrivacyWarning, ReleaseError
 from isinglass.measure.randomization import adaptive_level, expected_randomization_level
 from isinglass.perturb import adaptive
 from isinglass.perturb.adaptive import AdaptiveNoise
-from isinglass.perturb.load import load_key
+from isinglass.perturb.registry import load_key
 
 K, OUTLIERS = 10, 4
 

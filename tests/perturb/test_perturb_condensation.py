@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from isinglass.errors import PrivacyWarning, ReleaseError
 from isinglass.perturb.condensation import Condensation, group_records
-from isinglass.perturb.load import load_key
+from isinglass.perturb.registry import load_key
 
 TABLE = np.random.default_rng(11).normal(size=(203, 4)) * [1, 50, 0.01, 3] + [0, 1000, 5, -2]
 

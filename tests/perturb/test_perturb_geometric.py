@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from isinglass.errors import PrivacyWarning, ReleaseError
 from isinglass.perturb.geometric import GeometricPerturbation
-from isinglass.perturb.load import load_key
+from isinglass.perturb.registry import load_key
 
 TABLE = np.random.default_rng(7).random((600, 6))
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from isinglass.activations import BEST_CURVATURE, double_logistic
 from isinglass.errors import PrivacyWarning, ReleaseError
-from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation, public_transform
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix
+from isinglass.perturb.registry import load_key
 
 TABLE = np.random.default_rng(13).random((400, 8))
 SEED = "00112233445566778899aabbccddeeff"

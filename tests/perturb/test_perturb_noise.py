@@ -16,8 +16,8 @@ from scipy import stats
 
 from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError
-from isinglass.perturb.load import load_key
 from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise, row_chunks
+from isinglass.perturb.registry import load_key
 
 TABLE = np.random.default_rng(3).gamma(2.0, size=(4000, 5)) * [1, 10, 0.1, 1e4, 3] + [
     0,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isinglass.perturb.load import load_key
 from isinglass.perturb.projection import RandomProjection
+from isinglass.perturb.registry import load_key
 
 TABLE = np.random.default_rng(5).random((500, 12))
 

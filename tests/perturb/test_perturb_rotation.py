@@ -15,7 +15,7 @@ from isinglass import chance
 from isinglass.errors import PrivacyWarning, ReleaseError
 from isinglass.measure.assignment import best_order_minimum
 from isinglass.measure.vod import placement_levels, privacy_level, variance_of_difference
-from isinglass.perturb.load import load_key
+from isinglass.perturb.registry import load_key
 from isinglass.perturb.rotation import Rotation
 from isinglass.table.survey import survey
 

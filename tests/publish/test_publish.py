@@ -20,9 +20,9 @@ import isinglass as ig
 from isinglass.errors import KeyFileError, ReleaseError, TableError
 from isinglass.perturb.key import read_key
 from isinglass.publish import Caller
-from isinglass.register import Register
+from isinglass.release_register import Register
 from isinglass.table import read
-from isinglass.table.shuffle import keyed_order
+from isinglass.table.row_order import keyed_order
 
 RNG = np.random.default_rng(3)
 N = 1000
@@ -407,9 +407,9 @@ def test_a_table_that_changes_between_the_passes_is_noticed(table, tmp_path, mon
 
 
 def test_a_key_too_large_for_memory_is_refused_before_work_starts(tmp_path, monkeypatch):
-    from isinglass.publish import look
+    from isinglass.publish import first_pass
 
-    monkeypatch.setattr(look, "available_bytes", lambda: 100)
+    monkeypatch.setattr(first_pass, "available_bytes", lambda: 100)
     with pytest.raises(ReleaseError, match="of memory, more than there is"):
         release(FRAME, tmp_path / "out.parquet")
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from isinglass.measure.vod import PrivacyLevel
 from isinglass_papers.rotation.accuracy import KERNELS
-from isinglass_papers.rotation.attacked import attack_claims
-from isinglass_papers.rotation.claims import accuracy_claims
-from isinglass_papers.rotation.condensed import condensation_claims
-from isinglass_papers.rotation.measured import measure_claims
+from isinglass_papers.rotation.attack_claims import attack_claims
+from isinglass_papers.rotation.classifier_claims import accuracy_claims
+from isinglass_papers.rotation.condensation_claims import condensation_claims
+from isinglass_papers.rotation.difference_claims import measure_claims
 
 
 def only(measured, *names):

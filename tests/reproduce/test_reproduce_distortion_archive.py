@@ -8,7 +8,7 @@ import pytest
 from isinglass.progress import quiet
 from isinglass_papers.core.result import How
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.archive import Searched, archive, archive_note
+from isinglass_papers.distortion.full_size import Searched, archive, archive_note
 from isinglass_papers.distortion.rules import Repeated
 from isinglass_papers.distortion.setting import PreparedTable, unit
 

@@ -11,7 +11,6 @@ from isinglass import theory
 from isinglass.progress import quiet
 from isinglass_papers.distortion import curves, distances, inversion, lemmas, printed
 from isinglass_papers.distortion.coil import coil_claim
-from isinglass_papers.distortion.corners import corner_claim
 from isinglass_papers.distortion.inversion import Snooped
 from isinglass_papers.distortion.lemmas import Exceeded
 from isinglass_papers.distortion.moments import (
@@ -23,6 +22,7 @@ from isinglass_papers.distortion.moments import (
 from isinglass_papers.distortion.projected import size_claim
 from isinglass_papers.distortion.rates import good_claim
 from isinglass_papers.distortion.rules import Repeated, counted, refuted
+from isinglass_papers.distortion.saturated_corners import corner_claim
 from isinglass_papers.distortion.saturation import ExplainedShares, meaning_claim, range_claim
 from isinglass_papers.distortion.scores import ScorePair, score_claims
 from isinglass_papers.distortion.sizes import SIZES, order_claim

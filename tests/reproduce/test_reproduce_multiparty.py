@@ -14,7 +14,7 @@ from isinglass_papers.core.result import Claim, How
 from isinglass_papers.multiparty import detection as multiparty_detection
 from isinglass_papers.multiparty import paper as multiparty
 from isinglass_papers.multiparty import printed as multiparty_printed
-from isinglass_papers.multiparty.argued import _mostly, analysis, estimation
+from isinglass_papers.multiparty.attack_claims import _mostly, analysis, estimation
 from isinglass_papers.multiparty.attacks import HALF, JOINT, PAPER, PUBLIC, TWICE
 from isinglass_papers.multiparty.claims import _of_sets, _surely_falls, accuracy, claims
 from isinglass_papers.multiparty.detection import SetDetection

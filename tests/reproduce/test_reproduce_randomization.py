@@ -18,7 +18,7 @@ from isinglass_papers.randomization.adaptive import least_size
 from isinglass_papers.randomization.dimension import worst_one_column
 from isinglass_papers.randomization.growth import _most_columns
 from isinglass_papers.randomization.levels import expected, levels, measured, seed_of
-from isinglass_papers.randomization.others import ALONE, MAKERS, NOISE, ROTATION, levels_of
+from isinglass_papers.randomization.other_methods import ALONE, MAKERS, NOISE, ROTATION, levels_of
 
 # Averages over 10,000 records vary by less than 2 % and 6 % (uniform noise, 100 columns).
 AVERAGES = {

@@ -14,11 +14,11 @@ from isinglass_papers.randomization import (
     dimension,
     dimension_claims,
     growth,
-    others,
+    other_methods,
     pairs,
 )
 from isinglass_papers.randomization.levels import Measured
-from isinglass_papers.randomization.others import ALONE, NOISE, ROTATION
+from isinglass_papers.randomization.other_methods import ALONE, NOISE, ROTATION
 
 
 def level(average: float, worst: float = 5.0) -> Measured:
@@ -258,16 +258,18 @@ def test_rules_for_pairs_and_levels(rule, given, expected_verdict):
 def attacked(**changed: tuple[float, float]):
     """Rows of (average level, share named), as measured but for some, at 5 and 20 columns."""
     found = {
-        (others.NOISE, ALONE): (150, 0.0), (ROTATION, ALONE): (1, 1.0),
-        (others.TANH, ALONE): (197, 0.0), (others.STEEP, ALONE): (200, 0.0),
-        (others.RMP_WEAK, ALONE): (5, 0.5), (others.RMP_STRONG, ALONE): (75, 0.03),
+        (other_methods.NOISE, ALONE): (150, 0.0), (ROTATION, ALONE): (1, 1.0),
+        (other_methods.TANH, ALONE): (197, 0.0), (other_methods.STEEP, ALONE): (200, 0.0),
+        (other_methods.RMP_WEAK, ALONE): (5, 0.5), (other_methods.RMP_STRONG, ALONE): (75, 0.03),
     }  # fmt: skip
     found |= {
-        (method, others.RECOGNIZED): (1.5, 0.8) for method, _ in list(found) if method != NOISE
+        (method, other_methods.RECOGNIZED): (1.5, 0.8)
+        for method, _ in list(found)
+        if method != NOISE
     }
     for name, value in changed.items():
         who, attacker = name.rsplit("_", 1)
-        found[getattr(others, who), getattr(others, attacker)] = value
+        found[getattr(other_methods, who), getattr(other_methods, attacker)] = value
     return [
         {"method": method, "attacker": attacker, "columns": d, "named": named,
          "average": average if d == 20 else 20.0}
@@ -290,13 +292,16 @@ def attacked(**changed: tuple[float, float]):
     ],
 )  # fmt: skip
 def test_rules_for_other_methods(changed, verdicts):
-    claims = others._claims(attacked(**changed), 400, 20, 20)
+    claims = other_methods._claims(attacked(**changed), 400, 20, 20)
     assert [claim.verdict for claim in claims] == verdicts
 
 
 def test_two_methods_with_the_same_numbers_get_the_same_verdict():
     """Distortion and multiparty releases change places, setting by setting."""
-    swap = {others.TANH: others.RMP_WEAK, others.STEEP: others.RMP_STRONG}
+    swap = {
+        other_methods.TANH: other_methods.RMP_WEAK,
+        other_methods.STEEP: other_methods.RMP_STRONG,
+    }
     swap |= {there: here for here, there in swap.items()}
     for alone in ((0.3, 0.3), (0.3, 0.03), (0.03, 0.03)):
         for told in ((0.8, 0.8), (0.8, 0.0), (0.0, 0.0)):
@@ -305,8 +310,8 @@ def test_two_methods_with_the_same_numbers_get_the_same_verdict():
                 TANH_RECOGNIZED=(5, told[0]), STEEP_RECOGNIZED=(5, told[1]),
             )  # fmt: skip
             swapped = [row | {"method": swap.get(row["method"], row["method"])} for row in rows]
-            _, _, tanh, _ = others._claims(rows, 400, 20, 20)
-            _, multiparty, _, _ = others._claims(swapped, 400, 20, 20)
+            _, _, tanh, _ = other_methods._claims(rows, 400, 20, 20)
+            _, multiparty, _, _ = other_methods._claims(swapped, 400, 20, 20)
             assert tanh.verdict == multiparty.verdict
 
 

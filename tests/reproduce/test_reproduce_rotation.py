@@ -14,7 +14,7 @@ from isinglass_papers.core import write
 from isinglass_papers.core.data import Sets
 from isinglass_papers.core.result import How
 from isinglass_papers.rotation import paper as rotation
-from isinglass_papers.rotation.found import measure
+from isinglass_papers.rotation.measurements import measure
 from isinglass_papers.rotation.numbers import differs
 from isinglass_papers.rotation.printed import TABLE_1
 from isinglass_papers.rotation.sets import tables

@@ -10,7 +10,7 @@ import pytest
 from isinglass.measure.separation import unmix
 from isinglass.perturb.rotation import Rotation
 from isinglass_papers.core.data import Sets
-from isinglass_papers.rotation import claims
+from isinglass_papers.rotation import classifier_claims
 from isinglass_papers.rotation.accuracy import (
     AT_RANDOM,
     AccuracyTrial,
@@ -18,12 +18,12 @@ from isinglass_papers.rotation.accuracy import (
     cross_validated,
     folds,
 )
-from isinglass_papers.rotation.found import QUICK, MeasuredSets
+from isinglass_papers.rotation.inversion import general_position
 from isinglass_papers.rotation.levels import _one_pair, grouped, iterations, search
-from isinglass_papers.rotation.nearest import gap
+from isinglass_papers.rotation.measurements import QUICK, MeasuredSets
+from isinglass_papers.rotation.nearest_records import gap
 from isinglass_papers.rotation.numbers import _change
 from isinglass_papers.rotation.sets import scaled, tables, turned
-from isinglass_papers.rotation.undone import general_position
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,11 @@ def test_a_map_that_is_no_rotation_refutes_the_theorems(shipped, monkeypatch):
     for table in shipped:
         broken.tables[table.name] = table
         broken.accuracy[table.name] = accuracies(table, 1, 3, 100)
-    for rule in (claims._neighbors, claims._regression, claims._kernels):
+    for rule in (
+        classifier_claims._neighbors,
+        classifier_claims._regression,
+        classifier_claims._kernels,
+    ):
         assert rule(broken).verdict == "does not hold"
 
 

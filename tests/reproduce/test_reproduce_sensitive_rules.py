@@ -12,9 +12,9 @@ from isinglass.curate.planning.choose import Chosen
 from isinglass_papers.sensitive import claims, costs, paper, printed, proofs
 from isinglass_papers.sensitive.cases import CASES
 from isinglass_papers.sensitive.example import KS, example, figure_5
-from isinglass_papers.sensitive.graph import Checked, figure_4
-from isinglass_papers.sensitive.moved import Moved
+from isinglass_papers.sensitive.record_influence import Moved
 from isinglass_papers.sensitive.records import CountScore, Errors, MeasuredTable
+from isinglass_papers.sensitive.tiny_universe import Checked, figure_4
 
 COIN = 1 / (1 + np.exp(0.1))
 

@@ -10,12 +10,19 @@ import pytest
 
 from isinglass.curate.mechanisms.falsify import falsify
 from isinglass.curate.mechanisms.mechanism import dp_mechanism, sparse_mechanism
-from isinglass_papers.sensitive import graph as sensitive_graph
 from isinglass_papers.sensitive import proofs as sensitive_proofs
+from isinglass_papers.sensitive import tiny_universe as sensitive_graph
 from isinglass_papers.sensitive.example import BETA, example, figure_5, least_error
-from isinglass_papers.sensitive.graph import FAR, Universe, check, figure_4, parts, universes
-from isinglass_papers.sensitive.moved import moved
+from isinglass_papers.sensitive.record_influence import moved
 from isinglass_papers.sensitive.records import mechanisms
+from isinglass_papers.sensitive.tiny_universe import (
+    FAR,
+    Universe,
+    check,
+    figure_4,
+    parts,
+    universes,
+)
 
 
 def test_the_mechanism_lies_on_the_trade_of_figure_1():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isinglass.errors import TableError
-from isinglass.table import median
-from isinglass.table.median import medians, medians_to_fill
+from isinglass.table import survey
+from isinglass.table.survey import medians, medians_to_fill
 
 ENTRIES = st.one_of(
     st.floats(-1e300, 1e300),
@@ -31,18 +31,18 @@ def expected(X):
 @settings(max_examples=60)
 def test_equal_to_numpy_whatever_the_blocks_and_passes(X, cut, sizes):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(median, "_ENOUGH", sizes[0])
-        patch.setattr(median, "_COUNTERS", sizes[1])
+        patch.setattr(survey, "_ENOUGH", sizes[0])
+        patch.setattr(survey, "_COUNTERS", sizes[1])
         found = medians(lambda: (X[i : i + cut] for i in range(0, len(X), cut)), X.shape[1])
     np.testing.assert_array_equal(found, expected(X))
 
 
 def test_large_tables_take_few_passes_and_little_memory(monkeypatch):
-    monkeypatch.setattr(median, "_ENOUGH", 3000)
+    monkeypatch.setattr(survey, "_ENOUGH", 3000)
     X = np.random.default_rng(0).normal(size=(30_001, 3)) + [0, 1e9, -5]
     X[::7, 1] = X[0, 1]
     passes, gathered = [], []
-    gather = median._MedianSearch.gather
+    gather = survey._MedianSearch.gather
 
     def watched(search, block):
         gather(search, block)
@@ -52,7 +52,7 @@ def test_large_tables_take_few_passes_and_little_memory(monkeypatch):
         passes.append(1)
         return iter(np.array_split(X, 5))
 
-    monkeypatch.setattr(median._MedianSearch, "gather", watched)
+    monkeypatch.setattr(survey._MedianSearch, "gather", watched)
     np.testing.assert_array_equal(medians(blocks, 3), np.median(X, axis=0))
     assert len(passes) <= 7  # six of counting at most, one of gathering
     assert max(gathered) <= 1000

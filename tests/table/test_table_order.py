@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from isinglass.table.order import RowOrderCheck
+from isinglass.table.row_order import RowOrderCheck
 
 
 def fed(X, sizes):

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isinglass import chance
-from isinglass.table import shuffle
-from isinglass.table.shuffle import Shuffler, keyed_order
+from isinglass.table import row_order
+from isinglass.table.row_order import Shuffler, keyed_order
 
 KEY = chance.stream_key(chance.generator(1))
 N = 500
@@ -49,7 +49,7 @@ def test_the_order_is_a_permutation_of_its_key_alone():
 @given(st.lists(st.integers(0, N), max_size=5).map(sorted), st.sampled_from([64 << 20, 8000, 1500]))
 def test_rows_come_in_the_keyed_order_whatever_the_batches(tmp_path, cuts, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffle, "_BUCKET_BYTES", size)
+        patch.setattr(row_order, "_BUCKET_BYTES", size)
         found, kept, buckets = shuffled(Z, KEPT, cuts, tmp_path)
     assert (buckets > 4) == (size < 64 << 20)
     order = keyed_order(KEY, N)
@@ -67,7 +67,7 @@ def test_single_precision_in_columns_and_nothing_kept(tmp_path):
 
 
 def test_an_error_leaves_no_bucket_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(shuffle, "_BUCKET_BYTES", 1500)
+    monkeypatch.setattr(row_order, "_BUCKET_BYTES", 1500)
     work = Shuffler(KEY, N, 100, tmp_path)
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012
         try:

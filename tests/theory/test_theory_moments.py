@@ -11,8 +11,8 @@ from isinglass import theory
 from isinglass.activations import ACTIVATIONS, Activation
 from isinglass.chance import generator
 from isinglass.theory import Setting
-from isinglass.theory.hidden import moments_of
-from isinglass.theory.pair import Pair
+from isinglass.theory.moments import moments_of
+from isinglass.theory.quadrature import Pair
 
 X, Y = (0.3, -0.2, 0.9), (0.5, 0.4, -0.1)
 SMALL = Setting(n_hidden=3, n_components=2, sigma_a=0.5, sigma_b=0.7)

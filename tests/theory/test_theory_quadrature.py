@@ -11,8 +11,7 @@ from scipy import special
 from isinglass import theory
 from isinglass.activations import ACTIVATIONS, Activation
 from isinglass.theory.closed_forms import _KOLMOGOROV, product
-from isinglass.theory.pair import Pair
-from isinglass.theory.quadrature import expect, expect_pair
+from isinglass.theory.quadrature import Pair, expect, expect_pair
 
 BOUNDED = ("tanh", "erf", "sign", "sigmoid", "double_logistic")
 NORMS = (0.0, 1e-3, 0.3, 1.0, 25.0, 1e4)

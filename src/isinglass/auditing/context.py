@@ -19,7 +19,7 @@ from isinglass.perturb.adaptive import AdaptiveNoise
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.scaled import ScaledPerturbation
-from isinglass.table.frame import refuse_columns
+from isinglass.table.columns import refuse_columns
 
 Array = NDArray[Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from isinglass.auditing.findings import ATTACKERS
 from isinglass.errors import AuditError
-from isinglass.stated import is_number
+from isinglass.field_checks import is_number
 
 KNOWN = {
     "detection": {"minimum"},

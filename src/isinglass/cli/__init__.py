@@ -2,56 +2,81 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from isinglass.cli import (
-    ask,
-    audit,
-    demo,
-    detect,
-    doctor,
-    ledger,
-    plan,
-    release,
-    reproduce,
-    show,
-    tune,
-)
+from isinglass.cli import show
 from isinglass.cli.stopping import StoppedError
-from isinglass.cli.usage import OptionSpelling, UsageError, is_help, usage_sentence
+from isinglass.cli.usage_errors import OptionSpelling, UsageError, is_help, usage_sentence
 from isinglass.files import STOP_SIGNALS
+from isinglass.formats import shorten
 from isinglass.naming import spelled
-from isinglass.printable import shorten
 
 #: characters of an error, which may quote a name or a setting from a file
 LONGEST = 2_000
 
+#: Every command has a module of its own, which is imported when the command is typed.
+COMMANDS = (
+    "release", "detect", "audit", "tune", "plan", "ask", "ledger", "reproduce", "demo", "doctor",
+)  # fmt: skip
+_STYLE: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class CommandModules(Mapping[str, Any]):
+    """The commands by name, each imported and parsed when it is looked up."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._found:
+            module = importlib.import_module(f"isinglass.cli.{name}")
+            group = getattr(module, "app", None)  # of a command with commands of its own
+            if group is None:
+                group = typer.Typer(**_STYLE)
+                epilog = getattr(module, "EPILOG", None)
+                group.command(name, epilog=epilog)(getattr(module, name))
+            self._found[name] = typer.main.get_command(group)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class CommandGroup(TyperGroup):
+    """The group `isinglass`, which imports no command but the one typed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = CommandModules()  # type: ignore[assignment]
+
+
 app = typer.Typer(
     name="isinglass",
+    cls=CommandGroup,
     help="Privacy-preserving anomaly detection: releases that leave, keys that stay.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **_STYLE,
 )
-app.command("release", epilog=release.METHODS_HELP)(release.release)
-app.command("detect")(detect.detect)
-app.command("audit")(audit.audit)
-app.command("tune")(tune.tune)
-app.command("plan")(plan.plan)
-app.command("ask")(ask.ask)
-app.add_typer(ledger.app)
-app.command("reproduce")(reproduce.reproduce)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from isinglass.cli import show
 
 if TYPE_CHECKING:
-    from isinglass.curate.answer import Answer, Price
     from isinglass.curate.guarantee import Guarantee
+    from isinglass.curate.query import Answer, Price
     from isinglass.errors import BudgetError
 
 SHOWN = 20

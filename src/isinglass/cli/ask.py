@@ -106,8 +106,8 @@ def ask(
     --ledger ledger.db --bounds bounds.json
     """
     from isinglass.cli import answers, show
-    from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.question import check_question, listed_modes, refuse_ignored
+    from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
+    from isinglass.cli.options import check_question, listed_modes, refuse_ignored
     from isinglass.cli.stopping import saying
     from isinglass.curate.curator import Curator
     from isinglass.curate.epsilon import micro
@@ -115,7 +115,7 @@ def ask(
     from isinglass.curate.ledger.contract import CURATOR
     from isinglass.curate.ledger.ledger import Ledger
     from isinglass.errors import BudgetError, CuratorError
-    from isinglass.publish.paths import refuse_targets
+    from isinglass.files import refuse_targets
 
     if ledger is None:
         raise CuratorError("--ledger is missing: every answer is paid for, and noted somewhere")
@@ -270,7 +270,7 @@ def _space(
     names: Sequence[str],
     table: Path,
 ) -> dict[str, Any]:
-    from isinglass.cli.numbers import same_columns
+    from isinglass.cli.numeric_columns import same_columns
     from isinglass.cli.weights import weights_for
     from isinglass.curate.space import Space
 
@@ -313,7 +313,7 @@ def _digest(path: Path) -> bytes:
 
 def has_left(X: NDArray[np.float64], names: Sequence[str]) -> bool:
     """Whether the table has left as a release, by the owner's register, where there is one."""
-    from isinglass.register import Register
+    from isinglass.release_register import Register
 
     if not Register.begun():
         return False

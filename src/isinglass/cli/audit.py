@@ -79,12 +79,11 @@ def audit(
     import warnings
 
     from isinglass.cli.audit_model import audit_model, refuse_release_options
-    from isinglass.cli.columns import names_to_drop, needs_names, split_names
     from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
-    from isinglass.cli.passphrase import passphrase
+    from isinglass.cli.options import names_to_drop, needs_names, passphrase, split_names
     from isinglass.detect.onnx_file import is_onnx
     from isinglass.errors import AuditError, PrivacyWarning
-    from isinglass.publish.paths import refuse_targets
+    from isinglass.files import refuse_targets
     from isinglass.table.read import open_table
 
     for option, value in (("--trials", trials), ("-n", n_outliers)):
@@ -183,7 +182,7 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
         return None, None
     from isinglass.auditing.files.provenance import KeyFacts
     from isinglass.perturb.key import read_key
-    from isinglass.perturb.load import restore
+    from isinglass.perturb.registry import restore
 
     stored = read_key(path, passphrase=words)
     columns = stored.facts.get("columns")

@@ -66,7 +66,7 @@ def detect(
     from math import isfinite
     from time import perf_counter
 
-    from isinglass.cli.columns import names_to_drop, split_names
+    from isinglass.cli.options import names_to_drop, split_names
     from isinglass.cli.weights import weights_for
     from isinglass.errors import TableError
     from isinglass.table.number_blocks import TableBlocks, choose_features
@@ -233,7 +233,7 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
 
 def _free() -> int:
     """Four fifths of the memory that is free; and where hardly any is, enough to begin."""
-    from isinglass.table.memory import available_bytes
+    from isinglass.table.batches import available_bytes
 
     return max(available_bytes() * 4 // 5, 64 << 20)
 

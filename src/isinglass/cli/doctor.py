@@ -64,7 +64,7 @@ def _cores() -> int:
 
 
 def _memory() -> str:
-    from isinglass.table.memory import available_bytes, readable
+    from isinglass.table.batches import available_bytes, readable
 
     return f"{readable(available_bytes())} available"
 
@@ -82,7 +82,7 @@ def _accelerators() -> str:
 
 def _register() -> str:
     from isinglass.errors import IsinglassError
-    from isinglass.register import Register
+    from isinglass.release_register import Register
 
     try:
         return str(Register().folder)

@@ -1,11 +1,23 @@
-"""Options that several commands share, each declared once, and the choices among fixed words."""
+"""Options that several commands share, and what their values mean: columns, methods, words."""
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import typer
+
+from isinglass.documents import read_json
+from isinglass.errors import ReleaseError
+from isinglass.field_checks import is_number
+
+if TYPE_CHECKING:
+    from isinglass.perturb.base import Perturbation
+
 
 #: Of an option that has a default in one command and none in another, `int` or `int | None`.
 T = TypeVar("T")
@@ -136,3 +148,163 @@ Note = Annotated[
         "--note", help="Where the ledger's head is noted; default: in the owner's folder."
     ),
 ]
+
+
+def split_names(given: Sequence[str], names: Collection[str]) -> list[str]:
+    """`a,b` means two columns, unless the table has one of that very name."""
+    parts = []
+    for item in given:
+        parts += [item] if item in names else [p for p in item.split(",") if p]
+    return parts
+
+
+def names_to_drop(given: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns that names and shell-style patterns mean, in the order given.
+
+    A name that the table lacks stays, for whoever knows what to say of it; so does a pattern that
+    fits nothing. Upper and lower case are told apart.
+    """
+    found: list[str] = []
+    for item in split_names(given, names):
+        fit = [] if item in names else [n for n in names if fnmatchcase(n, item)]
+        found += [n for n in fit if n not in found] if fit else [item]
+    return found
+
+
+def needs_names(given: Sequence[str]) -> bool:
+    """Whether what was given can be understood only with the table's columns at hand."""
+    return any(sign in item for item in given for sign in ",*?[")
+
+
+def passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:
+    """The passphrase, or None where nobody asked for a lock."""
+    from isinglass.errors import KeyFileError
+
+    if file is not None:
+        try:
+            words = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            raise KeyFileError(f"passphrase file {file} cannot be read") from None
+        if not words or not words[0]:
+            raise KeyFileError(f"passphrase file {file} is empty")
+        return words[0]
+    if lock:
+        if not sys.stdin.isatty():
+            raise KeyFileError("--lock asks on a terminal and there is none; use --passphrase-file")
+        return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True))
+    return None
+
+
+def perturbation_for(
+    method: str, settings: Sequence[str] = (), extra: dict[str, Any] | None = None
+) -> Perturbation:
+    """The unfitted perturbation a method name and `--set name=value` ask for."""
+    from isinglass.method_names import METHODS
+    from isinglass.perturb.registry import class_named
+
+    if method not in METHODS:
+        raise ReleaseError(f"method {method} is unknown; choose one of {', '.join(METHODS)}")
+    kind = class_named(method)
+    fixed = kind.variants[method].fixed
+    defaults = {n: p.default for n, p in inspect.signature(kind).parameters.items()}
+    known = [name for name in defaults if name not in (*fixed, "bounds", "public_matrix")]
+    parameters = dict(fixed) | (extra or {})
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ReleaseError(f"--set takes name=value, got {setting}")
+        if name not in known:
+            raise ReleaseError(
+                f"method {method} has no parameter {name}; it has {', '.join(known)}"
+            )
+        parameters[name] = parse(value)
+        if not _fits(name, parameters[name], defaults[name]):
+            wanted = {bool: "true or false", str: "a word"}.get(type(defaults[name]), "a number")
+            raise ReleaseError(f"--set {name} takes {wanted}, got {value}")
+    return kind(**parameters)
+
+
+def parse(value: str) -> Any:
+    """A number, true, false, none, a JSON list, or else text."""
+    words = {"true": True, "false": False, "none": None}
+    if value.lower() in words:
+        return words[value.lower()]
+    for read in (int, float, read_json):
+        try:
+            return read(value)
+        except ValueError:
+            continue
+    return value
+
+
+# Parameters that may hold one number for each column.
+_PER_COLUMN = ("center", "scale", "weights")
+
+
+def _fits(name: str, value: Any, default: Any) -> bool:
+    """Whether a value is of its parameter's kind."""
+    if value is None:
+        return default is None or name == "optimize"
+    if isinstance(default, bool | str):
+        return isinstance(value, type(default))
+    if isinstance(value, list):
+        return name in _PER_COLUMN and all(is_number(v) for v in value)
+    if isinstance(value, float) and isinstance(default, int):
+        return False
+    return is_number(value)
+
+
+def name_of(method: str, parameters: dict[str, Any]) -> str:
+    """The name that would make a perturbation with these public facts."""
+    from isinglass.perturb.registry import class_of
+
+    kind = class_of(method)
+    for name, variant in ({} if kind is None else kind.variants).items():
+        if variant.fixed and all(parameters.get(k) == v for k, v in variant.fixed.items()):
+            return name
+    return method
+
+
+MODES: tuple[str, ...] = get_args(ModeChoice)
+
+
+def check_question(
+    mode: str, k: int | None, metric: str | None, p: float | None, *, count_query: bool = True
+) -> int:
+    """Refuse a setting that would be ignored; the k to ask with."""
+    from isinglass.errors import CuratorError
+
+    if k is not None and mode != "sensitive":
+        raise CuratorError(f"--k goes with --mode sensitive; leave it out with --mode {mode}")
+    if not count_query and mode != "sparse":
+        raise CuratorError(
+            f"--no-count-query goes with --mode sparse; --mode {mode} looks for the record itself"
+        )
+    if p is None and metric == "minkowski":
+        raise CuratorError("--metric minkowski needs its power, --p")
+    if p is not None and metric != "minkowski":
+        raise CuratorError("--p is the power of --metric minkowski; leave it out of others")
+    return 1 if k is None else k
+
+
+def refuse_ignored(given: dict[str, Any]) -> None:
+    """Refuse what a dry run would not do."""
+    from isinglass.errors import CuratorError
+
+    if ignored := [name for name, value in given.items() if value is not None]:
+        raise CuratorError(
+            f"--dry-run asks and writes nothing; leave {' and '.join(ignored)} for when you ask"
+        )
+
+
+def listed_modes(given: str, mode: str) -> list[str]:
+    """The modes that a contract is to allow."""
+    from isinglass.errors import CuratorError
+
+    listed = [part.strip() for part in given.split(",")]
+    if mode not in listed or not set(listed) <= set(MODES):
+        raise CuratorError(
+            f"--modes must list some of sparse, sensitive and dp, and --mode {mode} among them, "
+            f"got {given}"
+        )
+    return listed

@@ -71,10 +71,10 @@ def plan(
 
     isinglass plan last-year.csv --outlier-fraction 0.01 --scale-by percentiles --space space.json
     """
-    from isinglass.cli.numbers import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.question import check_question
+    from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
+    from isinglass.cli.options import check_question
     from isinglass.curate.planning.plan import plan as planned
-    from isinglass.publish.paths import refuse_targets
+    from isinglass.files import refuse_targets
 
     least_k = check_question(mode, k, metric, p)
     _check(outlier_fraction, label, r, beta, target_recall, epsilon)

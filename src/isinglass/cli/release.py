@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
 
 #: What stands below the options in the command's help; a line of \b keeps the lines apart.
-METHODS_HELP = "\b\nMethods:\n" + "\n".join(
+EPILOG = "\b\nMethods:\n" + "\n".join(
     f"  {name:<16} {entry.help}" for name, entry in METHODS.items()
 )
 #: Endings that would promise another kind of file.
@@ -82,10 +82,14 @@ def release(
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
-    from isinglass.cli.columns import names_to_drop, split_names
     from isinglass.cli.gate import Gate, policy_file
-    from isinglass.cli.methods import name_of, perturbation_for
-    from isinglass.cli.passphrase import passphrase
+    from isinglass.cli.options import (
+        name_of,
+        names_to_drop,
+        passphrase,
+        perturbation_for,
+        split_names,
+    )
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import Caller, write_release
     from isinglass.table.scale import read_bounds
@@ -176,7 +180,7 @@ def release(
 
 
 def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> list[str]:
-    from isinglass.cli.columns import needs_names
+    from isinglass.cli.options import needs_names
     from isinglass.table.read import open_table
 
     if not needs_names(given):

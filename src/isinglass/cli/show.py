@@ -10,8 +10,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from isinglass.plain import for_json
-from isinglass.printable import printable
+from isinglass.documents import for_json
+from isinglass.formats import printable
 
 
 def echo(*lines: str) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglass.curate.answer import Answer, Price
 from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
 from isinglass.curate.ledger.batch import MicroPrice
@@ -21,9 +20,9 @@ from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.mechanisms.compiler import CompiledMechanism
 from isinglass.curate.mechanisms.mechanism import Mechanism, bounded_mechanism
 from isinglass.curate.padding import Deadline
-from isinglass.curate.query import Query
+from isinglass.curate.query import Answer, Price, Query
 from isinglass.curate.questions.base import Question
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.records import Array
 from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
@@ -155,7 +154,7 @@ class Curator:
         places, self.space = table_in_space(
             table, columns, space, bounds=bounds, metric=metric, p=p, weights=weights
         )
-        self._neighbors = Neighbors(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
+        self._neighbors = NeighborCounter(places, self.space.metric, n_jobs=as_scikit_learn(n_jobs))
         self._deadline = pad if isinstance(pad, Deadline) else Deadline() if pad else None
         self._random: Callable[[int], bytes] = secrets.token_bytes
         self._mechanisms: dict[str, Mechanism] = {}

@@ -1,14 +1,16 @@
-"""Query: a place, the question asked there, and its price."""
+"""Query of a curator: a place, the question asked there and its price; and the answer to it."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isinglass.curate.guarantee import Guarantee
 
 # Made once, for making one takes longer than hashing a query.
 _SHA256 = hashlib.sha256()
@@ -60,3 +62,52 @@ class Query:
         digest = _SHA256.copy()
         digest.update(facts + mode + (self.place + 0.0).tobytes())
         return digest.digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one query.
+
+    `anomalous` is the only field that the table has a part in, through a draw of chance whose
+    price is `epsilon`. All others follow from the queries asked so far and from settings:
+    `spent` is what was paid just now (0 for a stored answer), `left` what may still be spent
+    at this place, and `queries_left` how many more queries at this price that allows here.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> curator = ig.Curator(X, beta=5, r=0.3, budget=1, ledger="ledger.db", bounds="scaled")
+    >>> answer = curator.ask([0.5, 0.5, 0.5], epsilon="0.25")
+    >>> answer.spent, answer.left, answer.queries_left
+    (0.25, 0.75, 3)
+    """
+
+    anomalous: bool
+    epsilon: float
+    spent: float
+    left: float
+    queries_left: int
+    guarantee: Guarantee
+
+    def to_json(self) -> dict[str, Any]:
+        """A document for JSON."""
+        facts = {name: getattr(self, name) for name in self.__slots__}
+        return facts | {"guarantee": self.guarantee.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a query would cost now, if it were asked; nothing was asked, nothing was spent.
+
+    `spent` is 0 where the answer is stored; `left` and `queries_left` are what would remain here,
+    after all queries of the same batch.
+    """
+
+    epsilon: float
+    spent: float
+    left: float
+    queries_left: int
+
+    def to_json(self) -> dict[str, Any]:
+        """A document for JSON."""
+        return asdict(self)

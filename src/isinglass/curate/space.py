@@ -11,16 +11,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass import stated
+from isinglass import field_checks
 from isinglass.curate import records as reading
-from isinglass.curate.planned_on import PlannedOn
+from isinglass.curate.planning_digests import PlannedOn
 from isinglass.curate.records import Records, other_columns, refuse_holes
 from isinglass.detect.metric import Metric, declare
 from isinglass.documents import read_json
-from isinglass.errors import CuratorError, PrivacyWarning, TableError
+from isinglass.errors import CuratorError, PrivacyWarning, TableError, warn
 from isinglass.table.scale import bounds_for, declared_scaling
 from isinglass.threads import one_thread
-from isinglass.warn import warn
 
 Array = NDArray[np.float64]
 # Spans and entries of a projection stay where quotients and products neither vanish nor overflow.
@@ -236,7 +235,7 @@ class Space:
         if facts["format"] != "isinglass space 1" or facts["source"] not in ("declared", "public"):
             raise ValueError("format must be known")
         made = cls.declare(
-            stated.names(facts["columns"], "columns"), bounds=bounds,
+            field_checks.names(facts["columns"], "columns"), bounds=bounds,
             projection=scaling["projection"],
             metric=metric["name"], p=metric["p"], weights=metric["weights"],
             source=facts["source"],

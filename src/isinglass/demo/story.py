@@ -20,9 +20,9 @@ from isinglass.auditing.report.text import briefly
 from isinglass.errors import ReleaseError
 from isinglass.naming import spell
 from isinglass.perturb.distortion import Distortion
-from isinglass.perturb.load import load_key
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.public_matrix import public_matrix
+from isinglass.perturb.registry import load_key
 from isinglass.publish import Caller, write_release
 from isinglass.release import Release
 from isinglass.threads import one_thread

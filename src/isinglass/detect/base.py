@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import validate_data
 
-from isinglass.table.frame import refuse_columns
+from isinglass.table.columns import refuse_columns
 
 NUMBERS = [np.float64, np.float32]  # kinds that are kept as they are; others become the first
 

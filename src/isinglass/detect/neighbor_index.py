@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.detect.float32_proxy import RowSpace
-from isinglass.kernels import bounds, brute, leaves, nearest, sift
+from isinglass.kernels import bounds, brute, leaves, nearest, pruned_search
 from isinglass.kernels.leaves import FAN
 from isinglass.threads import available, one_thread, spread
 
@@ -221,7 +221,7 @@ class Searcher:
         batches = _even(len(long), _BATCH_PRODUCT, available(self.n_jobs))
         with one_thread():
             spread(
-                lambda a, b: sift.sift(
+                lambda a, b: pruned_search.sift(
                     pair, few, batches, a, b, self.index, self.measure, cutoff, reach, again,
                     scores, states,
                 ),

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.kernels import boxes, levels
+from isinglass.errors import warn
+from isinglass.kernels import gaussian_tiles, uniform_boxes
 from isinglass.threads import one_thread, spread
-from isinglass.warn import warn
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]
@@ -82,7 +82,7 @@ def take(
 
 def half_widths(Z: Array, scales: Array, eps: float) -> Array:
     """How far a record may be from a released row; x + y, once rounded, may be a little farther."""
-    return np.asarray(math.sqrt(3) * scales * (1 + levels.TIE) + 4 * eps * np.abs(Z))
+    return np.asarray(math.sqrt(3) * scales * (1 + gaussian_tiles.TIE) + 4 * eps * np.abs(Z))
 
 
 def gaussian_levels(task: CountTask) -> Levels:
@@ -122,7 +122,7 @@ def gaussian_levels(task: CountTask) -> Levels:
                 certain = (own[start:stop] - margin).astype(np.float32)
                 possible = (own[start:stop] + margin).astype(np.float32)
             sizes, candidates = length[there], order[there]
-            levels.count_tile(
+            gaussian_tiles.count_tile(
                 products, sizes, certain, possible, rows, X, Z, inverse, candidates, found
             )
 
@@ -142,15 +142,15 @@ def uniform_levels(task: CountTask) -> Levels:
         ascending = np.sort(part, axis=0)
         # The smallest value, quantiles between, and just above the largest: set 1 is empty, and
         # the last but one has all records.
-        place = np.linspace(0, len(part) - 1, boxes.SETS - 1).astype(np.intp)
+        place = np.linspace(0, len(part) - 1, uniform_boxes.SETS - 1).astype(np.intp)
         edges = ascending[place].T.copy()
         edges[:, -1] = np.nextafter(ascending[-1], np.inf)
-        sets = np.zeros((width, boxes.SETS + 1, -(-len(part) // 64)), dtype=np.uint64)
-        boxes.make_sets(part, edges, sets)
+        sets = np.zeros((width, uniform_boxes.SETS + 1, -(-len(part) // 64)), dtype=np.uint64)
+        uniform_boxes.make_sets(part, edges, sets)
 
         def count(start: int, stop: int, part: Array = part, edges: Array = edges,
                   sets: NDArray[np.uint64] = sets) -> None:  # fmt: skip
-            boxes.count_boxes(Z, half, start, stop, part, edges, sets, found)
+            uniform_boxes.count_boxes(Z, half, start, stop, part, edges, sets, found)
 
         spread(count, n, n_jobs=None, step=_BOX_ROWS)
     outside = (np.abs(Z - X) > half).any(axis=1)
@@ -170,7 +170,7 @@ def expected_levels(task: CountTask, *, gaussian: bool) -> Array:
     unit = scales if gaussian else math.sqrt(12) * scales
     U = np.ascontiguousarray((X - X.mean(axis=0)) / unit)
     squares = np.einsum("ij,ij->i", U, U)
-    blur, table = (width + 8) * 2.0**-52, levels.tail_table()
+    blur, table = (width + 8) * 2.0**-52, gaussian_tiles.tail_table()
     # A pair is met once and adds to two records. Each part has sums of its own, which are added
     # in the same order whoever was faster: the result has the same bytes on any number of cores.
     step = max(_TILE64, -(-n // 64))
@@ -184,10 +184,12 @@ def expected_levels(task: CountTask, *, gaussian: bool) -> Array:
                 there = U[second : second + _TILE64]
                 if gaussian:
                     products = U[first:last] @ there.T
-                    levels.add_tails(products, U, first, second, squares, blur, table, rows, mine)
+                    gaussian_tiles.add_tails(
+                        products, U, first, second, squares, blur, table, rows, mine
+                    )
                 else:
                     turned = np.ascontiguousarray(there.T)
-                    boxes.add_overlaps(U, turned, first, last, second, rows, mine)
+                    uniform_boxes.add_overlaps(U, turned, first, last, second, rows, mine)
 
     with one_thread():
         spread(add, n, n_jobs=None, step=step)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.kernels import fits, levels
+from isinglass.kernels import gaussian_tiles, likelihoods
 from isinglass.measure.level_counts import (
     expected_levels,
     gaussian_levels,
@@ -71,7 +71,7 @@ def randomization_level(
     >>> X = np.random.default_rng(0).random((200, 3))
     >>> Z = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
     >>> levels = ig.metrics.randomization_level(X, Z, scale=[0.1, 0.1, 0.1])
-    >>> levels.shape
+    >>> gaussian_levels.shape
     (200,)
     """
     task = take(original, released, scale, distribution)
@@ -183,13 +183,13 @@ def potential_fit(
         constant = -0.5 * len(scales) * math.log(2 * math.pi) - float(np.log(scales).sum())
 
         def work(start: int, stop: int) -> None:
-            fits.gaussian_fits(Z, start, stop, X, 1 / scales, constant, found)
+            likelihoods.gaussian_fits(Z, start, stop, X, 1 / scales, constant, found)
     else:
         half = half_widths(Z, scales, eps)
         constant = -float(np.log(math.sqrt(12) * scales).sum())
 
         def work(start: int, stop: int) -> None:
-            fits.uniform_fits(Z, half, start, stop, X, constant, found)
+            likelihoods.uniform_fits(Z, half, start, stop, X, constant, found)
 
     spread(work, len(Z), n_jobs=None, step=64)
     return found
@@ -231,7 +231,7 @@ def levels_from_fits(fits: ArrayLike, truth: ArrayLike) -> Levels:
     if len(rows) and not (0 <= rows.min() and rows.max() < found.shape[1]):
         raise ValueError(f"truth must hold column numbers below {found.shape[1]}")
     own = np.take_along_axis(found, rows[:, np.newaxis], axis=1)
-    slack = levels.TIE * np.abs(np.where(np.isfinite(own), own, 0.0))
+    slack = gaussian_tiles.TIE * np.abs(np.where(np.isfinite(own), own, 0.0))
     return np.asarray((found >= own - slack).sum(axis=1), dtype=np.int64)
 
 
@@ -255,7 +255,7 @@ def adaptive_level(
     found = np.zeros(len(U), dtype=np.int64)
 
     def work(start: int, stop: int) -> None:
-        fits.own_scale_levels(U, V, scales, start, stop, found)
+        likelihoods.own_scale_levels(U, V, scales, start, stop, found)
 
     spread(work, len(U), n_jobs=None, step=64)
     return found

@@ -10,15 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.errors import ReleaseError
-from isinglass.kernels.fits import drawn_levels
+from isinglass.errors import ReleaseError, warn
+from isinglass.kernels.likelihoods import drawn_levels
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks
 from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread, spread
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 

@@ -16,14 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isinglass import chance
-from isinglass.errors import KeyFileError, ReleaseError
+from isinglass.errors import KeyFileError, ReleaseError, warn
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond, refuse_misstated
 from isinglass.perturb.registry import Variant, register
 from isinglass.promise import HEURISTIC, Promise
-from isinglass.table.frame import refuse_columns
+from isinglass.table.columns import refuse_columns
 from isinglass.table.survey import Survey, survey
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])

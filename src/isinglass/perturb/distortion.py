@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,10 @@ from isinglass.activations import Activation, activation
 from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
-from isinglass.theory.inversion import Population, invert, layer_by_layer
 from isinglass.theory.moments import distance_preserving_sigma_q
-from isinglass.theory.network import Network
+
+if TYPE_CHECKING:
+    from isinglass.theory.network import Network
 
 Array = NDArray[Any]
 
@@ -230,6 +231,8 @@ class Distortion(ScaledPerturbation):
     def _invert(
         self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
     ) -> Array:
+        from isinglass.theory.inversion import Population, invert, layer_by_layer
+
         f = activation(self.activation)
         if f.name == "sign":
             raise ValueError("no way back is known for activation sign")
@@ -248,6 +251,8 @@ class Distortion(ScaledPerturbation):
 
     def _network(self, f: Activation) -> Network:
         """The key as a network from scaled records to their release."""
+        from isinglass.theory.network import Network
+
         key = self._key
         deep = [] if key.deep is None else list(key.deep)
         # The slope multiplies what f sees, and the center is subtracted first.

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass import files, stated
+from isinglass import field_checks, files
 from isinglass.documents import read_json
-from isinglass.errors import KeyFileError, PrivacyWarning
-from isinglass.warn import warn
+from isinglass.errors import KeyFileError, PrivacyWarning, warn
 
 FORMAT = "isinglass-key-1"
 # Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.
@@ -90,21 +89,21 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
 
 def _opened(header: dict[str, str], arrays: dict[str, NDArray[Any]], path: Path) -> KeyFile:
     try:
-        facts = _checked(stated.section(read_json(header["facts"]), "facts"))
-        return KeyFile(stated.word(header["method"], "method"), facts, arrays)
+        facts = _checked(field_checks.section(read_json(header["facts"]), "facts"))
+        return KeyFile(field_checks.word(header["method"], "method"), facts, arrays)
     except (LookupError, TypeError, ValueError):
         raise KeyFileError(f"key file {path} is damaged: its facts cannot be read") from None
 
 
 def _checked(facts: dict[str, Any]) -> dict[str, Any]:
     """Facts of the kinds that their readers count on; some are not in every key file."""
-    stated.section(facts["parameters"], "parameters")
-    stated.whole(facts["n_features"], "n_features", least=1, most=stated.MOST_NAMES)
-    stated.names(facts["names"], "names")
-    stated.flag(facts["seeded"], "seeded")
+    field_checks.section(facts["parameters"], "parameters")
+    field_checks.whole(facts["n_features"], "n_features", least=1, most=field_checks.MOST_NAMES)
+    field_checks.names(facts["names"], "names")
+    field_checks.flag(facts["seeded"], "seeded")
     for name in ("columns", "one_hot"):
-        stated.names(facts.get(name, []), name)
-    for name, values in stated.section(facts.get("categories", {}), "categories").items():
+        field_checks.names(facts.get(name, []), name)
+    for name, values in field_checks.section(facts.get("categories", {}), "categories").items():
         if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
             raise ValueError(f"the categories of {name} must be a list of values")
     return facts

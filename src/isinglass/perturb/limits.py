@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
-from isinglass import stated
+from isinglass import field_checks
 
 #: The most that a parameter may be. Time and memory grow with each of these, so a file that
 #: states one of them could otherwise make its reader work for as long as it likes.
@@ -53,14 +53,14 @@ def _refuse_other_kind(name: str, value: Any, default: Any) -> None:
     if value is None and (default is None or name == "optimize"):
         return
     if isinstance(value, list) and name in PER_COLUMN:
-        for item in value[: stated.MOST_NAMES]:
-            refuse_beyond({name: stated.number(item, name)})
+        for item in value[: field_checks.MOST_NAMES]:
+            refuse_beyond({name: field_checks.number(item, name)})
     elif isinstance(default, bool):
-        stated.flag(bool(value) if value in (0, 1) else value, name)
+        field_checks.flag(bool(value) if value in (0, 1) else value, name)
     elif isinstance(default, str):
-        stated.word(value, name)
+        field_checks.word(value, name)
     elif isinstance(default, int) or name in MOST:
         some = int(value) if isinstance(value, float) and value.is_integer() else value
-        stated.whole(some, name, most=MOST.get(name, stated.LARGEST))
+        field_checks.whole(some, name, most=MOST.get(name, field_checks.LARGEST))
     else:
-        stated.number(value, name)
+        field_checks.number(value, name)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
+from isinglass.errors import warn
 from isinglass.naming import spell
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
@@ -19,7 +20,6 @@ from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation, mix_scaled
 from isinglass.table.scale import Scaling, declared_scaling
 from isinglass.table.survey import Survey
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 

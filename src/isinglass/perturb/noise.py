@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from isinglass import chance
+from isinglass.errors import warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 

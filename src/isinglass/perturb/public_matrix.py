@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.files import whole_file
-from isinglass.printable import shorten
+from isinglass.formats import shorten
 
 FORMAT = "isinglass-public-matrix-1"
 #: A matrix is expanded whole, and a few bytes in a file decide how large that is.

@@ -1,12 +1,15 @@
-"""Perturbation classes by name; a file is loaded when its method is first asked for."""
+"""Perturbation classes by name, and key files opened as fitted perturbations."""
 
 from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isinglass.errors import KeyFileError
 from isinglass.method_names import METHODS
+from isinglass.perturb.key import KeyFile, read_key
 
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation
@@ -55,3 +58,31 @@ def class_of(method: str) -> type[Perturbation] | None:
 def variant_named(name: str) -> Variant:
     """What one of the names in `METHODS` settles of its class."""
     return class_named(name).variants[name]
+
+
+def load_key(path: str | Path, *, passphrase: str | None = None) -> Perturbation:
+    """Give back the fitted perturbation whose key was saved in `path`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> veil = ig.Rotation(optimize=None, bounds="scaled").fit(X)
+    >>> veil.save_key("a.key", force=True)
+    >>> bool((ig.load_key("a.key").transform(X) == veil.transform(X)).all())
+    True
+    """
+    return restore(read_key(path, passphrase=passphrase), str(path))
+
+
+def open_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFile]:
+    """The fitted perturbation of a key file, and what else the key knows of its release."""
+    stored = read_key(path, passphrase=passphrase)
+    return restore(stored, str(path)), stored
+
+
+def restore(stored: KeyFile, where: str) -> Perturbation:
+    """Build the perturbation that a key file describes."""
+    found = class_of(stored.method)
+    if found is None:
+        raise KeyFileError(f"key file {where} is of a method not known here: {stored.method}")
+    return found.from_key_file(stored, where)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning
+from isinglass.errors import PrivacyWarning, warn
 from isinglass.measure.assignment import (
     best_order_average,
     best_order_minimum,
@@ -21,7 +21,6 @@ from isinglass.measure.vod import column_weights, placement_levels
 from isinglass.perturb.registry import Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isinglass.errors import warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.table.scale import Scaling, declared_scaling, outside_message
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread
-from isinglass.warn import warn
 
 Array = NDArray[Any]
 

@@ -6,8 +6,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from isinglass.plain import for_json
-from isinglass.printable import printable
+from isinglass.documents import for_json
+from isinglass.formats import printable
 
 
 def svg(spec: dict[str, Any]) -> str:

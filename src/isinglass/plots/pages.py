@@ -6,8 +6,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from isinglass.formats import html_text
 from isinglass.plots.chart import data_uri, width_of
-from isinglass.printable import html_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

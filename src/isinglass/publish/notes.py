@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from isinglass.errors import PrivacyWarning
 from isinglass.naming import spell
-from isinglass.publish.look import FirstPass
+from isinglass.publish.first_pass import FirstPass
 from isinglass.table.columns import listed
 from isinglass.table.prepare import Source
 

@@ -15,34 +15,31 @@ from sklearn.base import clone
 
 import isinglass
 from isinglass import chance
-from isinglass.errors import PrivacyWarning, ReleaseError, TableError
-from isinglass.files import OWNER_ONLY, sync, whole_file
+from isinglass.errors import PrivacyWarning, ReleaseError, TableError, warn
+from isinglass.files import OWNER_ONLY, Finishing, refuse_targets, sync, whole_file
 from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress, quiet
 from isinglass.promise import Promise
-from isinglass.publish.draft import Draft
-from isinglass.publish.look import (
+from isinglass.publish.first_pass import (
     look_at,
     refuse_earlier,
     state_needs,
 )
 from isinglass.publish.notes import Concern, ReleaseNote, WarningNote, notes_on
-from isinglass.publish.paths import Finishing, refuse_targets
-from isinglass.publish.reuse import Bounds, reuse_key
-from isinglass.publish.rows import write_rows
-from isinglass.register import Register
+from isinglass.publish.second_pass import Draft, write_rows
 from isinglass.release import Facts
+from isinglass.release_register import Register
 from isinglass.table.columns import choose_columns
 from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
-from isinglass.warn import warn
 
 Array = NDArray[Any]
+Bounds = Mapping[str, tuple[float, float]]
 AnyNote = ReleaseNote | WarningNote
 
 
@@ -177,6 +174,8 @@ def write_release(
     notes: list[AnyNote] = []
     if use_key is not None:
         with _noting(notes):
+            from isinglass.publish.key_reuse import reuse_key
+
             perturbation, stored = reuse_key(Path(use_key), passphrase, opened, columns, bounds)
     else:
         assert perturbation is not None

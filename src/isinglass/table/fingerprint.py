@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass import stated
+from isinglass import field_checks
 
 Words = NDArray[np.uint64]
 
@@ -54,7 +54,9 @@ class Sketch:
     @classmethod
     def from_json(cls, stored: list[Any]) -> Sketch:
         different, in_order = stored
-        return cls(stated.number(different, "a sketch"), stated.names(in_order, "a sketch"))
+        return cls(
+            field_checks.number(different, "a sketch"), field_checks.names(in_order, "a sketch")
+        )
 
     def share(self, other: Sketch, size: int) -> float:
         """About what share of the smaller set is in the other, both sketched at this size."""
@@ -145,9 +147,9 @@ class Fingerprint:
     def from_json(cls, facts: dict[str, Any]) -> Fingerprint:
         """Read it back."""
         return cls(
-            stated.whole(facts["n_rows"], "n_rows"),
-            stated.word(facts["table"], "table"),
-            stated.names(facts["columns"], "columns"),
+            field_checks.whole(facts["n_rows"], "n_rows"),
+            field_checks.word(facts["table"], "table"),
+            field_checks.names(facts["columns"], "columns"),
             Sketch.from_json(facts["rows"]),
             Sketch.from_json(facts["nameless"]),
             tuple(Sketch.from_json(sketch) for sketch in facts["fewer"]),

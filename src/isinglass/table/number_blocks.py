@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from isinglass.errors import TableError
 from isinglass.naming import spell
 from isinglass.progress import Progress, quiet
-from isinglass.table.ahead import one_ahead
+from isinglass.table.batches import one_ahead
 from isinglass.table.columns import Columns, is_numeric, listed, number_type
-from isinglass.table.median import medians_to_fill
 from isinglass.table.prepare import MISSING, all_finite, plain_numbers
 from isinglass.table.read import Table, open_table
 from isinglass.table.scale import per_column
-from isinglass.table.survey import Surveyor
+from isinglass.table.survey import Surveyor, medians_to_fill
 
 Array = NDArray[Any]
 Rows = NDArray[np.int64]

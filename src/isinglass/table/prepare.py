@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from isinglass.errors import TableError
 from isinglass.naming import spell
 from isinglass.table.columns import Columns, number_type
-from isinglass.table.median import medians_to_fill
 from isinglass.table.read import Table
 from isinglass.table.scale import per_column
+from isinglass.table.survey import medians_to_fill
 
 Array = NDArray[Any]
 MISSING = ("error", "drop", "median")

@@ -8,7 +8,7 @@ from isinglass.theory.double_logistic import best_curvature as best_curvature
 from isinglass.theory.double_logistic import density as density
 from isinglass.theory.double_logistic import guess_error_tail as guess_error_tail
 from isinglass.theory.double_logistic import interval_mass as interval_mass
-from isinglass.theory.hidden import HiddenMoments as HiddenMoments
+from isinglass.theory.moments import HiddenMoments as HiddenMoments
 from isinglass.theory.moments import Setting as Setting
 from isinglass.theory.moments import distance_preserving_sigma_q as distance_preserving_sigma_q
 from isinglass.theory.moments import expected_inner_product as expected_inner_product

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from isinglass.theory.hidden import ActivationLike, resolve, square_of
-from isinglass.theory.moments import Setting
+from isinglass.theory.moments import ActivationLike, Setting, resolve, square_of
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 

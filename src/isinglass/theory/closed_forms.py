@@ -12,7 +12,7 @@ from math import atan2, pi, sqrt
 import numpy as np
 
 from isinglass.activations import ACTIVATIONS, BEST_CURVATURE, Activation
-from isinglass.theory.pair import Pair
+from isinglass.theory.quadrature import Pair
 
 # A logistic variable is a normal one of random scale 2 K, with K of Kolmogorov's law (Stefanski
 # 1991), so tanh(z) = E erf(z / (sqrt 2 K)). This is the 16-point Gauss rule for that law:

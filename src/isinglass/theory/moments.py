@@ -1,4 +1,4 @@
-"""Moments of inner products and distances under random distortion.
+"""Moments of inner products and distances under random distortion, and of one hidden unit.
 
 A record x leaves as B + Q f(slope (A + W x)). W (n_hidden rows), A, Q (n_components rows) and B
 have independent normal entries of standard deviations sigma_w, sigma_a, sigma_q, sigma_b. In one
@@ -20,17 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.activations import ACTIVATIONS
-from isinglass.theory.hidden import (
-    ActivationLike,
-    HiddenMoments,
-    moments_of,
-    product_of,
-    resolve,
-    square_of,
-)
-from isinglass.theory.pair import Pair, check_scale
-from isinglass.theory.quadrature import expect
+from isinglass.activations import ACTIVATIONS, Activation
+from isinglass.activations import activation as look_up
+from isinglass.theory import closed_forms
+from isinglass.theory.quadrature import Pair, check_scale, expect, expect_pair
 
 Array = NDArray[Any]
 
@@ -281,3 +274,93 @@ def distance_preserving_sigma_q(
             "flat there, so no scale keeps small distances"
         )
     return 1 / (sigma_w * sqrt(n_components * n_hidden * steepness))
+
+
+ActivationLike = str | Activation | Callable[[Array], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenMoments:
+    """Moments of f(X), f(Y) in one hidden coordinate.
+
+    mu_x = E f(X)^2, mu_y = E f(Y)^2, c_f = E f(X) f(Y), kappa = E f(X)^2 f(Y)^2,
+    h2 = E (f(X) - f(Y))^2, h4 = E (f(X) - f(Y))^4.
+
+    Examples
+    --------
+    >>> moments = ig.theory.hidden_moments('tanh', 1.0, 1.0, 0.5)
+    >>> round(moments.c_f, 4)
+    0.1863
+    """
+
+    mu_x: float
+    mu_y: float
+    c_f: float
+    kappa: float
+    h2: float
+    h4: float
+
+
+def resolve(activation: ActivationLike) -> Activation:
+    """An activation by name, as it is, or wrapped around a function; `ValueError` otherwise."""
+    return activation if isinstance(activation, Activation) else look_up(activation)
+
+
+def product_of(activation: Activation, pair: Pair) -> float:
+    """E f(X) f(Y) of a pair: the closed form, or quadrature where there is none."""
+    closed = closed_forms.product(activation, pair)
+    if closed is not None:
+        return closed
+    f = activation.function
+    return float(expect_pair(lambda x, y: (f(x) * f(y))[None], pair)[0])
+
+
+def square_of(activation: Activation, s: float) -> float:
+    """E f(X)^2 for X ~ N(0, s^2): the closed form, or quadrature where there is none."""
+    closed = closed_forms.product(activation, Pair(s, s, s * s, 0.0, 0.0))
+    if closed is not None:
+        return closed
+    return expect(lambda x: np.square(activation.function(x)), s)
+
+
+def moments_of(activation: Activation, pair: Pair) -> HiddenMoments:
+    """The six hidden moments of a pair.
+
+    h2 and h4 are averaged as differences, never as mu_x + mu_y - 2 c_f: records close together
+    would be left with rounding.
+    """
+    mu_x, mu_y = square_of(activation, pair.s), square_of(activation, pair.t)
+    c_f = product_of(activation, pair)
+    if activation is ACTIVATIONS["identity"]:
+        kappa = _fourth(pair.s**2, pair.t**2, pair.c)
+        return HiddenMoments(mu_x, mu_y, c_f, kappa, pair.gap, 3 * pair.gap**2)
+    if activation is ACTIVATIONS["square"]:
+        # X^2 - Y^2 is the product of the normal variables X - Y and X + Y.
+        total = 2 * pair.s**2 + 2 * pair.t**2 - pair.gap
+        both = (pair.s - pair.t) * (pair.s + pair.t)
+        kappa = _eighth(pair.s**2, pair.t**2, pair.c)
+        h2, h4 = _fourth(pair.gap, total, both), _eighth(pair.gap, total, both)
+        return HiddenMoments(mu_x, mu_y, c_f, kappa, h2, h4)
+    if activation is ACTIVATIONS["sign"]:
+        if pair.s * pair.t == 0:
+            return HiddenMoments(mu_x, mu_y, c_f, 0.0, mu_x + mu_y, mu_x + mu_y)
+        h2 = 4 / np.pi * float(np.arctan2(pair.sine, pair.cosine))
+        return HiddenMoments(mu_x, mu_y, c_f, 1.0, h2, 4 * h2)
+
+    def integrand(x: Array, y: Array) -> Array:
+        fx, fy = activation.function(x), activation.function(y)
+        apart = np.square(fx - fy)
+        return np.stack([np.square(fx * fy), apart, np.square(apart)])
+
+    kappa, h2, h4 = expect_pair(integrand, pair)
+    return HiddenMoments(mu_x, mu_y, c_f, float(kappa), float(h2), float(h4))
+
+
+def _fourth(a: float, b: float, c: float) -> float:
+    """E U^2 V^2 for centered normal U, V of variances a, b and covariance c."""
+    return a * b + 2 * c**2
+
+
+def _eighth(a: float, b: float, c: float) -> float:
+    """E U^4 V^4 for centered normal U, V of variances a, b and covariance c."""
+    return 9 * (a * b) ** 2 + 72 * a * b * c**2 + 24 * c**4

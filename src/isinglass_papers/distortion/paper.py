@@ -6,16 +6,16 @@ from isinglass.progress import Progress
 from isinglass.threads import one_thread
 from isinglass_papers.core.result import How, Missing, Reproduction
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.archive import archive
 from isinglass_papers.distortion.coil import coil
-from isinglass_papers.distortion.corners import corners
 from isinglass_papers.distortion.curves import curves
 from isinglass_papers.distortion.distances import distances
+from isinglass_papers.distortion.full_size import archive
 from isinglass_papers.distortion.inversion import inversion
 from isinglass_papers.distortion.lemmas import lemmas
 from isinglass_papers.distortion.moments import moments
 from isinglass_papers.distortion.projected import projected
 from isinglass_papers.distortion.rates import kinds
+from isinglass_papers.distortion.saturated_corners import corners
 from isinglass_papers.distortion.saturation import saturation
 from isinglass_papers.distortion.scores import scores
 from isinglass_papers.distortion.setting import (

@@ -9,9 +9,9 @@ from scipy.stats import t as student
 
 from isinglass.auditing.tuning.frontier import Frontier
 from isinglass_papers.core.result import Claim, Verdict
-from isinglass_papers.multiparty.argued import analysis, estimation
+from isinglass_papers.multiparty.attack_claims import analysis, estimation
 from isinglass_papers.multiparty.detection import NARROW, SetDetection
-from isinglass_papers.multiparty.evidence import Evidence, listed
+from isinglass_papers.multiparty.measurements import Evidence, listed
 from isinglass_papers.multiparty.printed import ALPHAS, TABLE_1
 
 #: A loss of area that the paper would call small: half of what its narrow tables "might" lose.

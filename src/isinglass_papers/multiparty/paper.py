@@ -7,16 +7,16 @@ import numpy as np
 from isinglass.progress import Progress
 from isinglass_papers.core.result import How, Reproduction
 from isinglass_papers.multiparty import alpha as multiparty_alpha
+from isinglass_papers.multiparty import attack_figures as multiparty_recovered
 from isinglass_papers.multiparty import detection as multiparty_detection
 from isinglass_papers.multiparty import numbers as multiparty_numbers
-from isinglass_papers.multiparty import recovered as multiparty_recovered
 from isinglass_papers.multiparty import theory as multiparty_theory
+from isinglass_papers.multiparty.attack_figures import INDEPENDENT
 from isinglass_papers.multiparty.attacks import attack
 from isinglass_papers.multiparty.claims import claims
 from isinglass_papers.multiparty.detection import QUICK_RECORDS, SetDetection, detect
-from isinglass_papers.multiparty.evidence import Evidence
+from isinglass_papers.multiparty.measurements import Evidence
 from isinglass_papers.multiparty.protocol import RECORDS
-from isinglass_papers.multiparty.recovered import INDEPENDENT
 from isinglass_papers.multiparty.sources import SETS, sources
 
 PAPER = "multiparty"

@@ -21,7 +21,7 @@ from isinglass_papers.randomization.levels import (
     measured,
     seed_of,
 )
-from isinglass_papers.randomization.panels import AVERAGE, level_figure, level_rows
+from isinglass_papers.randomization.two_panels import AVERAGE, level_figure, level_rows
 
 Curves = dict[tuple[str, int], Measured]
 Averages = dict[tuple[str, int], float]

@@ -10,7 +10,7 @@ from isinglass_papers.randomization.adaptive import adaptive
 from isinglass_papers.randomization.density import density
 from isinglass_papers.randomization.dimension import dimension
 from isinglass_papers.randomization.growth import growth
-from isinglass_papers.randomization.others import others
+from isinglass_papers.randomization.other_methods import others
 from isinglass_papers.randomization.pairs import pairs
 from isinglass_papers.randomization.printed import REFERENCE, TITLE
 

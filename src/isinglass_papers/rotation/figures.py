@@ -8,8 +8,8 @@ import numpy as np
 
 from isinglass_papers.core import draw
 from isinglass_papers.core.result import Figure
-from isinglass_papers.rotation.found import MeasuredSets
-from isinglass_papers.rotation.nearest import GROUP
+from isinglass_papers.rotation.measurements import MeasuredSets
+from isinglass_papers.rotation.nearest_records import GROUP
 from isinglass_papers.rotation.numbers import numbers
 
 LEVEL = "deviation, in column ranges"

@@ -13,8 +13,8 @@ from isinglass_papers.rotation.accuracy import (
     RADIAL,
     AccuracyTrial,
 )
-from isinglass_papers.rotation.found import MeasuredSets
 from isinglass_papers.rotation.levels import ITERATIONS, Spread, grouped
+from isinglass_papers.rotation.measurements import MeasuredSets
 from isinglass_papers.rotation.printed import TABLE_1, PrintedSet
 from isinglass_papers.rotation.sets import ScaledSet
 

@@ -9,13 +9,13 @@ import numpy as np
 from isinglass.progress import Progress
 from isinglass_papers.core.data import Sets
 from isinglass_papers.core.result import How, Missing, Reproduction
-from isinglass_papers.rotation.attacked import attack_claims
-from isinglass_papers.rotation.claims import accuracy_claims
-from isinglass_papers.rotation.condensed import condensation_claims
+from isinglass_papers.rotation.attack_claims import attack_claims
+from isinglass_papers.rotation.classifier_claims import accuracy_claims
+from isinglass_papers.rotation.condensation_claims import condensation_claims
+from isinglass_papers.rotation.difference_claims import measure_claims
 from isinglass_papers.rotation.figures import figures
-from isinglass_papers.rotation.found import MeasuredSets, measure
 from isinglass_papers.rotation.levels import grouped
-from isinglass_papers.rotation.measured import measure_claims
+from isinglass_papers.rotation.measurements import MeasuredSets, measure
 from isinglass_papers.rotation.numbers import numbers
 from isinglass_papers.rotation.printed import TABLE_1
 from isinglass_papers.rotation.sets import tables

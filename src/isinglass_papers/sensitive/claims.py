@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.space import Space
 from isinglass.detect.metric import declare
-from isinglass_papers.core.partial import on_sets
+from isinglass_papers.core.partial_claims import on_sets
 from isinglass_papers.core.result import Claim, Verdict
 from isinglass_papers.sensitive.example import BETA, EPSILON, KS, Example
 from isinglass_papers.sensitive.figures import EPSILONS, anomaly_errors, levels, repeated
@@ -270,7 +270,7 @@ def fitted_on_itself(X: Array, r: float, n_components: int) -> Claim:
     for fitted_on in (X, rest):
         # Said to be public, though it is the private table: that is the mistake shown here.
         space = Space.fitted(fitted_on, public=True, scale=None, n_components=n_components)
-        near.append(Neighbors(space.places(rest), metric).within(space.places(rest), r))
+        near.append(NeighborCounter(space.places(rest), metric).within(space.places(rest), r))
     moved = np.abs(near[0] - near[1])
     # Private given a fit from elsewhere; that this one is not is shown by what one record moves.
     return Claim(

@@ -19,10 +19,10 @@ from isinglass.curate.query import Query
 from isinglass.detect.metric import declare
 from isinglass_papers.core.result import Claim, Verdict
 from isinglass_papers.sensitive.example import CompiledErrors
-from isinglass_papers.sensitive.graph import Universe, parts
-from isinglass_papers.sensitive.moved import BETA, EPSILON, Moved, moved
 from isinglass_papers.sensitive.printed import TABLES
+from isinglass_papers.sensitive.record_influence import BETA, EPSILON, Moved, moved
 from isinglass_papers.sensitive.records import CAP, lone_error
+from isinglass_papers.sensitive.tiny_universe import Universe, parts
 
 # Tried on every table over five records in a row.
 EPSILONS = ("0.1", "1")

@@ -12,7 +12,7 @@ from isinglass.chance import generator
 from isinglass.curate.mechanisms.compiler import compile_mechanism
 from isinglass.curate.mechanisms.mechanism import Mechanism, dp_mechanism, sensitive_mechanism
 from isinglass.curate.planning.choose import choose_beta_r
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.detect.metric import declare
 from isinglass_papers.core.draw import picture
 from isinglass_papers.core.result import Figure, Number
@@ -100,7 +100,7 @@ def example(n_rows: int, seed: int) -> Example:
         z = (X - np.array(center)) / np.array(spread)
         density += share * np.exp(-(z**2).sum(axis=1) / 2) / (2 * math.pi * math.prod(spread))
     r = choose_beta_r(X, outlier_fraction=0.05, beta=BETA).r
-    look = Neighbors(X, declare("euclidean", None, None, 2))
+    look = NeighborCounter(X, declare("euclidean", None, None, 2))
     near, own = look.within(X, r), look.copies(X)
     by_k = {str(k): sensitive_mechanism(BETA, r, EPSILON, k=k, cap=CAP) for k in KS}
     dp = dp_mechanism(BETA, r, EPSILON, cap=CAP)

@@ -20,9 +20,9 @@ from isinglass_papers.sensitive.example import (
     figure_5,
     figures_2_and_3,
 )
-from isinglass_papers.sensitive.graph import figure_4
 from isinglass_papers.sensitive.printed import TABLES
 from isinglass_papers.sensitive.records import MeasuredTable, measured
+from isinglass_papers.sensitive.tiny_universe import figure_4
 
 PAPER = "sensitive"
 #: data sets it reads; the mixed gaussian one is generated

@@ -16,7 +16,7 @@ from isinglass_papers.core.result import Claim
 from isinglass_papers.sensitive import costs
 from isinglass_papers.sensitive.costs import EPSILONS, tried
 from isinglass_papers.sensitive.example import CompiledErrors, least_error
-from isinglass_papers.sensitive.graph import (
+from isinglass_papers.sensitive.tiny_universe import (
     Checked,
     Named,
     check,

@@ -15,7 +15,7 @@ from isinglass.curate.mechanisms.mechanism import (
     sparse_mechanism,
 )
 from isinglass.curate.planning.choose import Chosen, choose_beta_r
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.detect.metric import declare
 from isinglass_papers.sensitive.cases import SHORT, Case
 from isinglass_papers.sensitive.printed import TABLES
@@ -107,7 +107,7 @@ def mechanisms(beta: int, r: float, epsilon: str = EPSILON, k: int = 1) -> dict[
     }
 
 
-def own_and_near(look: Neighbors, places: Array, case: Case) -> Counts:
+def own_and_near(look: NeighborCounter, places: Array, case: Case) -> Counts:
     """Copies of each record, and records within r of it, as far as they can matter."""
     near = look.within(places, case.r, case.beta + CAP)
     return np.column_stack([np.minimum(look.copies(places), near), near])
@@ -130,7 +130,7 @@ def measured(
     r_by_labels: bool = True,
 ) -> MeasuredTable:
     """One table's errors and scores, from exact chances; only the random places are drawn."""
-    look = Neighbors(X, declare("euclidean", None, None, X.shape[1]))
+    look = NeighborCounter(X, declare("euclidean", None, None, X.shape[1]))
     counts = own_and_near(look, X, case)
     anomalous = counts[:, 1] <= case.beta
     made = mechanisms(case.beta, case.r)
@@ -174,7 +174,7 @@ def lone_error(beta: int, epsilon: str = EPSILON, k: int = 1) -> float:
 
 
 def _at_random(
-    case: Case, X: Array, look: Neighbors, rng: np.random.Generator, drawings: int
+    case: Case, X: Array, look: NeighborCounter, rng: np.random.Generator, drawings: int
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...], float]:
     """Errors about places uniform in the box around the table; they count as one record more."""
     made = mechanisms(case.beta, case.r)

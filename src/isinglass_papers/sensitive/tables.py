@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from isinglass.curate.planning.choose import SHARE
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.detect.metric import declare
 from isinglass_papers.core.result import Number
 from isinglass_papers.sensitive.cases import SYNTHETIC
@@ -225,7 +225,7 @@ def whole_fraud(X: Array, labels: Mask, *, seed: int, drawings: int) -> list[Num
     """
     printed = TABLES["Credit Fraud"]
     metric = declare("euclidean", None, None, X.shape[1])
-    frauds, genuine = Neighbors(X[labels], metric), Neighbors(X[~labels], metric)
+    frauds, genuine = NeighborCounter(X[labels], metric), NeighborCounter(X[~labels], metric)
     weight = GENUINE / int((~labels).sum())
 
     def near(places: Array, own: Array) -> Array:

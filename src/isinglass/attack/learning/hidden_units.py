@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isinglass.activations import Activation
 from isinglass.attack.columns.marginals import deviations, divisors
-from isinglass.theory.least_squares import solve_rows
+from isinglass.theory.inversion import solve_rows
 
 Array = NDArray[Any]
 

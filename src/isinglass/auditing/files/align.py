@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
-from isinglass.table.ahead import one_ahead
+from isinglass.table.batches import available_bytes, one_ahead, readable
 from isinglass.table.columns import is_numeric
-from isinglass.table.memory import available_bytes, readable
 from isinglass.table.prepare import Source
 
 Array = NDArray[Any]

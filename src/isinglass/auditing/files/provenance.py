@@ -18,9 +18,8 @@ from isinglass.naming import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
-from isinglass.perturb.load import open_key
 from isinglass.perturb.public_matrix import PublicMatrix
-from isinglass.perturb.registry import class_of
+from isinglass.perturb.registry import class_of, open_key
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed

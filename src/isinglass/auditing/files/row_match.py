@@ -15,7 +15,7 @@ from isinglass.auditing.files.provenance import KeyFacts, keeps_rows
 from isinglass.auditing.files.row_order import find_order
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.release import Facts
-from isinglass.table.shuffle import keyed_order
+from isinglass.table.row_order import keyed_order
 
 
 @dataclass(frozen=True, slots=True)

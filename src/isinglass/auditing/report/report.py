@@ -13,8 +13,8 @@ from isinglass.auditing.findings import AttackResult, Detection, Findings, Linka
 from isinglass.auditing.notes import public_notes
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.sentences import measured, sentence, sentences
+from isinglass.documents import for_json, plain
 from isinglass.files import whole_file
-from isinglass.plain import for_json, plain
 from isinglass.promise import HEURISTIC, Promise
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from isinglass.auditing.scoring import over_baseline
 from isinglass.formats import finite as finite  # pages take these from here, too
 from isinglass.formats import interval as interval
 from isinglass.formats import number as number
+from isinglass.formats import printable
 from isinglass.formats import share as share
-from isinglass.printable import printable
 
 NO_BETTER = "no better than its baseline"
 NOT_RUN = "An attack that was not run, or not finished, proves nothing in the release's favor."

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass import stated
+from isinglass import field_checks
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement
 from isinglass.auditing.tuning.workers import Task
 from isinglass.documents import BrokenDocumentError, read_json
@@ -63,13 +63,13 @@ class Book:
                 raise AuditError(
                     f"{path} was kept by an earlier version, which measured less; begin a new file"
                 )
-            salt = stated.word(head["salt"], "salt")
+            salt = field_checks.word(head["salt"], "salt")
             same = head["table"] == _digest(X, asked, salt)
-            book = cls(stated.whole(head["seed"], "seed"), path)
+            book = cls(field_checks.whole(head["seed"], "seed"), path)
             for line in lines[1:]:
                 entry = _parsed(line)
                 if entry is not None:  # a last line that was cut short is measured again
-                    of = stated.word(entry["of"], "of", longest=1_000)
+                    of = field_checks.word(entry["of"], "of", longest=1_000)
                     book.entries[of] = _measurement(entry["found"])
         except (ValueError, LookupError, TypeError):
             raise AuditError(f"{path} is not a file that a search can go on from") from None
@@ -106,26 +106,26 @@ class Book:
 def _measurement(facts: dict[str, Any]) -> Measurement:
     """A measurement as this program could have written it."""
     attackers = tuple(AttackerGain(**a) for a in facts["attackers"])
-    steps = stated.names(facts["contenders"], "contenders")
+    steps = field_checks.names(facts["contenders"], "contenders")
     found = Measurement(**{**facts, "attackers": attackers, "contenders": steps})
     for name in ("n_outliers", "n_labeled", "n_scored"):
-        stated.whole(getattr(found, name), name)
+        field_checks.whole(getattr(found, name), name)
     _share(found.detection, "detection")
     for area in (found.auc_table, found.auc_release):
         if area is not None:
             _share(area, "auc")
     told: tuple[Measurement | AttackerGain, ...] = (found, *attackers)
     for one in told:
-        stated.word(one.strongest, "strongest")
+        field_checks.word(one.strongest, "strongest")
         for name in ("gain", "gain_low", "gain_high"):
             _share(getattr(one, name), name)
     for attacker in attackers:
-        stated.word(attacker.name, "name")
+        field_checks.word(attacker.name, "name")
     return found
 
 
 def _share(value: Any, name: str) -> None:
-    if abs(stated.number(value, name)) > _LARGEST_SHARE:
+    if abs(field_checks.number(value, name)) > _LARGEST_SHARE:
         raise ValueError(f"{name} must be a share")
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from isinglass.auditing.report import text as words
-from isinglass.plain import plain
+from isinglass.documents import plain
 from isinglass.plots.chart import PERCENT, SHAPES, Chart, drawing, finished
 from isinglass.plots.palette import SERIES
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from isinglass.auditing.tuning.points import Point
+from isinglass.documents import for_json, plain
 from isinglass.files import whole_file
-from isinglass.plain import for_json, plain
 
 
 @dataclass(frozen=True, slots=True)

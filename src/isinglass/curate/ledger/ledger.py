@@ -19,7 +19,6 @@ from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refus
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed
 from isinglass.curate.ledger.head import Head
 from isinglass.curate.ledger.state import Books, metric_facts, warm
-from isinglass.curate.ledger.summary import summarized
 from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.ledger.verify import Verified, largest_sum, verified
 from isinglass.curate.query import Query
@@ -320,6 +319,8 @@ class Ledger:
 
     def summary(self) -> dict[str, Any]:
         """The contract and its changes, entries by kind, and what they cost; never a record."""
+        from isinglass.curate.ledger.summary import summarized
+
         with self._keeper.alone():
             books = self._keeper.books()
             return summarized(self._keeper.db, _agreed(books), books.version if books else 0)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from isinglass.curate.ledger.backends.base import PIECE, Nothing
+from isinglass.curate.ledger.backends.base import PIECE, MissingDatabase
 from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.entries import Entry, intact
 from isinglass.curate.ledger.head import BEGUN, Head, Note, kept, new_secret, read_secret
@@ -42,7 +42,7 @@ class Keeper:
         self.secret = b""
         self.note: Note | None = None
         self.db = connect(where)
-        if not create and isinstance(self.db, Nothing):
+        if not create and isinstance(self.db, MissingDatabase):
             raise LedgerError(f"there is no ledger at {self.db.name}")
 
     @contextlib.contextmanager
@@ -55,7 +55,7 @@ class Keeper:
 
     def _look(self, *, make: bool = False) -> None:
         """A ledger is made by its first signature, perhaps another process's."""
-        if isinstance(self.db, Nothing):
+        if isinstance(self.db, MissingDatabase):
             self.db = connect(self._where, make=make)
 
     def _refuse_fork(self) -> None:
@@ -96,7 +96,7 @@ class Keeper:
                     self._busy = None
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
-        kept, absent = False, isinstance(self.db, Nothing)
+        kept, absent = False, isinstance(self.db, MissingDatabase)
         # Before anything can fail: a secret of an earlier transaction is in use.
         self._added, self._new_secret, self._new_note = [], None, None
         try:
@@ -220,7 +220,7 @@ class Keeper:
         """Leave no file behind where a first use was refused."""
         if self.db.made and os.getpid() == self._process:
             self.db.discard()
-            self.db = Nothing(self.db.name)
+            self.db = MissingDatabase(self.db.name)
 
     def add(self, rows: Sequence[Entry]) -> None:
         """Write entries at the end of the chain; inside `writing` only, and once."""

@@ -23,7 +23,7 @@ from isinglass.curate.planning.expected import (
 )
 from isinglass.curate.questions.base import Question
 from isinglass.curate.questions.builtin import Sparse
-from isinglass.curate.questions.counts import Neighbors
+from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.setup import question_for
 from isinglass.curate.space import Space
 
@@ -187,7 +187,7 @@ def plan(
         records = Expected(question, checked_counts(counts or ()))
     else:
         places, declared = in_space(table, space, metric, p, weights)
-        found = question.look(Neighbors(places, declared), places, _UNCAPPED)
+        found = question.look(NeighborCounter(places, declared), places, _UNCAPPED)
         truth = (
             np.zeros(len(places), dtype=bool)
             if labels is None

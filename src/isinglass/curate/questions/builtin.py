@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from isinglass.curate.questions.base import Array, Counts, Look, Question
-from isinglass.errors import PrivacyWarning
-from isinglass.plain import plain
-from isinglass.stated import is_number
-from isinglass.warn import warn
+from isinglass.documents import plain
+from isinglass.errors import PrivacyWarning, warn
+from isinglass.field_checks import is_number
 
 
 def sparse_distance(near: int, beta: int) -> int:

@@ -132,7 +132,7 @@ class Database(ABC):
         """Write all entries, as they are now, to a new SQLite file, which is not there yet."""
 
 
-class Nothing(Database):
+class MissingDatabase(Database):
     """Where a ledger can be made, and is not yet: it has no entries and takes none."""
 
     def __init__(self, name: str) -> None:
@@ -169,7 +169,7 @@ class Nothing(Database):
 
 
 @contextlib.contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def new_file(path: Path) -> Iterator[Path]:
     """A new file that becomes `path` only when it is whole, and never in the place of another."""
     try:
         with files.linked_file(path) as new:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isinglass import files
-from isinglass.curate.ledger.backends.base import Database, Nothing
+from isinglass.curate.ledger.backends.base import Database, MissingDatabase
 from isinglass.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WITHOUT_LOCKS = (
 
 
 def connect(where: str | Path, *, make: bool = False) -> Database:
-    """The database that a path or a `postgresql://` address names; `Nothing` if none is there.
+    """The database at a path or a `postgresql://` address; `MissingDatabase` if none is there.
 
     It is made only if `make` says so.
     """
@@ -47,9 +47,9 @@ def connect(where: str | Path, *, make: bool = False) -> Database:
         if not make and not path.exists():
             if not path.parent.is_dir():
                 raise LedgerError(f"the ledger {path} cannot be used: {os.strerror(errno.ENOENT)}")
-            return Nothing(str(path))
+            return MissingDatabase(str(path))
         found = SQLite(path, create=make)
     if found.empty:
         found.close()
-        return Nothing(found.name)
+        return MissingDatabase(found.name)
     return found

@@ -16,7 +16,7 @@ from isinglass.curate.ledger.backends.base import (
     PIECE,
     Database,
     RedactedErrors,
-    aside,
+    new_file,
     schema,
 )
 from isinglass.curate.ledger.backends.sqlite import SQLite
@@ -168,7 +168,7 @@ class PostgreSQL(Database):
         return [Entry._make(row) for row in rows]
 
     def copy(self, path: Path) -> None:
-        with aside(path) as new, contextlib.closing(SQLite(new)) as other:
+        with new_file(path) as new, contextlib.closing(SQLite(new)) as other:
             last, seq = self.last(), 1
             while last is not None and seq <= last.seq:
                 # Entries that were added meanwhile wait for the next copy.

@@ -17,12 +17,11 @@ from isinglass.curate.ledger.backends.base import (
     NEWEST,
     Database,
     RedactedErrors,
-    aside,
+    new_file,
     schema,
 )
 from isinglass.curate.ledger.entries import Entry
-from isinglass.errors import LedgerError, PrivacyWarning
-from isinglass.warn import warn
+from isinglass.errors import LedgerError, PrivacyWarning, warn
 
 _PROBES = 512  # digests looked up by one statement
 
@@ -161,7 +160,7 @@ class SQLite(Database):
         return found
 
     def copy(self, path: Path) -> None:
-        with aside(path) as new:
+        with new_file(path) as new:
             other = SQLite(new)
             with contextlib.closing(other), self._told:
                 self._db.backup(other._db)

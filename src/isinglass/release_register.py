@@ -1,0 +1,120 @@
+"""Register of releases, private to the owner, by keyed digests of tables."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from isinglass import field_checks, files
+from isinglass.documents import read_json
+from isinglass.errors import ReleaseError
+from isinglass.naming import spell
+from isinglass.table.fingerprint import Fingerprint, Fingerprinter
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredRelease:
+    """One line of the register."""
+
+    when: str
+    release: str
+    method: str
+    fingerprint: Fingerprint
+
+
+class Register:
+    """An append-only file in the owner's home, with the secret that keys its digests beside it."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self._folder = Path(folder) if folder is not None else files.home()
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._secret = self._read_secret()
+        except OSError as error:
+            raise ReleaseError(
+                f"the register of releases in {self._folder} cannot be used: {error.strerror}; "
+                "name another folder in ISINGLASS_HOME"
+            ) from None
+
+    @classmethod
+    def begun(cls) -> bool:
+        """Whether a release was ever noted here; unlike opening the register, writes nothing."""
+        return (files.home() / "releases.jsonl").exists()
+
+    @property
+    def folder(self) -> Path:
+        """Where the register is kept."""
+        return self._folder
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / "releases.jsonl"
+
+    def fingerprinter(self, names: Sequence[str]) -> Fingerprinter:
+        """Something to feed a table's rows to."""
+        return Fingerprinter(self._secret, names)
+
+    def earlier(self, fingerprint: Fingerprint) -> list[RegisteredRelease]:
+        """Releases of the same rows that were made before."""
+        return [e for e in self._entries() if e.fingerprint.same_rows_as(fingerprint)]
+
+    def add(
+        self, fingerprint: Fingerprint, *, release: str, method: str, again: bool = False
+    ) -> None:
+        """Note a release, durably, before it is handed over; two at once do not both pass."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        facts = {"when": now, "release": release, "method": method}
+        line = json.dumps(facts | {"fingerprint": fingerprint.to_json()})
+        try:
+            with files.open_to_append(self._path) as handle:
+                if not again and self.earlier(fingerprint):
+                    raise ReleaseError(
+                        "the same rows were released by someone else at this very moment; pass "
+                        f"{spell('again', True)} if that is meant"
+                    )
+                first = files.append_line(handle, line)
+            if first:
+                files.sync(self._folder)
+        except OSError as error:
+            raise ReleaseError(
+                f"the register of releases cannot be written: {error.strerror}"
+            ) from None
+
+    def _entries(self) -> Iterator[RegisteredRelease]:
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ReleaseError(
+                f"the register of releases {self._path} cannot be read: {error.strerror}"
+            ) from None
+        for line in lines:
+            try:
+                facts = read_json(line)
+                prints = Fingerprint.from_json(facts["fingerprint"])
+                when, release, method = (
+                    field_checks.word(facts[name], name, longest=field_checks.LONGEST_NAME)
+                    for name in ("when", "release", "method")
+                )
+                yield RegisteredRelease(when, release, method, prints)
+            except (ValueError, LookupError, TypeError, AttributeError):
+                continue  # a line cut short by a crash: its release was never handed over
+
+    def _read_secret(self) -> bytes:
+        path = self._folder / "register.secret"
+        if not path.exists():
+            # Of two first uses at once, both take the secret of the one that came first.
+            with contextlib.suppress(FileExistsError):
+                files.write_new(path, secrets.token_bytes(32))
+        secret = path.read_bytes()
+        if len(secret) != 32:
+            raise ReleaseError(
+                f"{path} is damaged; move the folder away to start a new register of releases"
+            )
+        return secret
