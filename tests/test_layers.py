@@ -23,7 +23,6 @@ LARGE = {
 SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
-    "isinglass.curate.query": "public: what every question is answered with",
     "isinglass.curate.ledger.summary": "its importer, ledger, is as long as a file may be",
     "isinglass.mechanisms": "public: the names in its stub file",
     "isinglass.metrics": "public: the names in its stub file",

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from isinglass.errors import ReleaseError
-from isinglass.naming import spell
+from isinglass.messages import spell
 
 try:
     import fcntl

@@ -13,7 +13,7 @@ from pathlib import Path
 from isinglass import field_checks, files
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.table.fingerprint import Fingerprint, Fingerprinter
 
 

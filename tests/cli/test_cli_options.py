@@ -16,7 +16,7 @@ from isinglass.cli.stopping import StoppedError
 from isinglass.cli.usage_errors import RENAMED
 from isinglass.demo import story
 from isinglass.errors import TableError
-from isinglass.naming import spell, spell_call, spelled
+from isinglass.messages import spell, spell_call, spelled
 from isinglass.table.columns import choose_columns
 from isinglass.table.read import open_table
 

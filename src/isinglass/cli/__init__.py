@@ -19,7 +19,7 @@ from isinglass.cli.stopping import StoppedError
 from isinglass.cli.usage_errors import OptionSpelling, UsageError, is_help, usage_sentence
 from isinglass.files import STOP_SIGNALS
 from isinglass.formats import shorten
-from isinglass.naming import spelled
+from isinglass.messages import spelled
 
 #: characters of an error, which may quote a name or a setting from a file
 LONGEST = 2_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from isinglass.naming import Spelling
+from isinglass.messages import Spelling
 
 #: Options that have another name now, and for good: nothing answers to the old ones.
 RENAMED: Mapping[str, Mapping[str, str]] = {

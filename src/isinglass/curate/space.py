@@ -17,7 +17,8 @@ from isinglass.curate.planning_digests import PlannedOn
 from isinglass.curate.records import Records, other_columns, refuse_holes
 from isinglass.detect.metric import Metric, declare
 from isinglass.documents import read_json
-from isinglass.errors import CuratorError, PrivacyWarning, TableError, warn
+from isinglass.errors import CuratorError, PrivacyWarning, TableError
+from isinglass.messages import warn
 from isinglass.table.scale import bounds_for, declared_scaling
 from isinglass.threads import one_thread
 

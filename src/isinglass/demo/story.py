@@ -18,7 +18,7 @@ from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.findings import AttackResult, Findings
 from isinglass.auditing.report.text import briefly
 from isinglass.errors import ReleaseError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.distortion import Distortion
 from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.public_matrix import public_matrix

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.errors import warn
 from isinglass.kernels import gaussian_tiles, uniform_boxes
+from isinglass.messages import warn
 from isinglass.threads import one_thread, spread
 
 Array = NDArray[np.float64]

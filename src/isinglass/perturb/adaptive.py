@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import chance
-from isinglass.errors import ReleaseError, warn
+from isinglass.errors import ReleaseError
 from isinglass.kernels.likelihoods import drawn_levels
+from isinglass.messages import warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks

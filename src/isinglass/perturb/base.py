@@ -16,7 +16,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isinglass import chance
-from isinglass.errors import KeyFileError, ReleaseError, warn
+from isinglass.errors import KeyFileError, ReleaseError
+from isinglass.messages import warn
 from isinglass.perturb.key import KeyFile, read_key, write_key
 from isinglass.perturb.limits import refuse_beyond, refuse_misstated
 from isinglass.perturb.registry import Variant, register

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from isinglass import field_checks, files
 from isinglass.documents import read_json
-from isinglass.errors import KeyFileError, PrivacyWarning, warn
+from isinglass.errors import KeyFileError, PrivacyWarning
+from isinglass.messages import warn
 
 FORMAT = "isinglass-key-1"
 # Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.

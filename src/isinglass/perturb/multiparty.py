@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isinglass import chance
 from isinglass.activations import BEST_CURVATURE, double_logistic, double_logistic_inverse
-from isinglass.errors import warn
-from isinglass.naming import spell
+from isinglass.messages import spell, warn
 from isinglass.perturb.estimate import behind
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.public_matrix import PublicMatrix, public_matrix

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from isinglass import chance
-from isinglass.errors import warn
+from isinglass.messages import warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.registry import Strength, Variant
 from isinglass.table.survey import Survey

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.errors import PrivacyWarning, warn
+from isinglass.errors import PrivacyWarning
 from isinglass.measure.assignment import (
     best_order_average,
     best_order_minimum,
@@ -18,6 +18,7 @@ from isinglass.measure.assignment import (
 )
 from isinglass.measure.separation import MOST_ROWS, Separation, sample_rows, separation_levels
 from isinglass.measure.vod import column_weights, placement_levels
+from isinglass.messages import warn
 from isinglass.perturb.registry import Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey

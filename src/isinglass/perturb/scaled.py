@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.errors import warn
+from isinglass.messages import warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.table.scale import Scaling, declared_scaling, outside_message

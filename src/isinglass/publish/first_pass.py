@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isinglass.errors import KeyFileError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, read_key
 from isinglass.perturb.registry import restore

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from isinglass.errors import PrivacyWarning
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.publish.first_pass import FirstPass
 from isinglass.table.columns import listed
 from isinglass.table.prepare import Source

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress
 from isinglass.publish.first_pass import Checksum, FirstPass

@@ -15,9 +15,9 @@ from sklearn.base import clone
 
 import isinglass
 from isinglass import chance
-from isinglass.errors import PrivacyWarning, ReleaseError, TableError, warn
+from isinglass.errors import PrivacyWarning, ReleaseError, TableError
 from isinglass.files import OWNER_ONLY, Finishing, refuse_targets, sync, whole_file
-from isinglass.naming import spell
+from isinglass.messages import spell, warn
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile, pack
 from isinglass.perturb.scaled import ScaledPerturbation

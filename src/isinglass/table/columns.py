@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from isinglass.errors import TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.table.read import Table
 
 

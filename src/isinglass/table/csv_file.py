@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from isinglass.errors import TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.table.batches import batch_rows, checked_schema
 
 # How the reader's messages begin. What follows quotes the file, so nothing else is looked at.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.batches import one_ahead
 from isinglass.table.columns import Columns, is_numeric, listed, number_type

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.table.columns import Columns, number_type
 from isinglass.table.read import Table
 from isinglass.table.scale import per_column

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.documents import DocumentError, read_json
 from isinglass.errors import TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 
 Vector = NDArray[np.float64]
 

@@ -44,7 +44,7 @@ from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
 from isinglass.release import Facts

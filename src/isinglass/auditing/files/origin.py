@@ -16,7 +16,7 @@ from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.auditing.files.provenance import EXACTLY, NEARLY, remade
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.release import Facts
 
 Array = NDArray[Any]

@@ -14,7 +14,7 @@ from isinglass.attack.knowledge import PublicParameters
 from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError, ReleaseError, TableError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated

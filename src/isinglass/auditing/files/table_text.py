@@ -14,7 +14,7 @@ from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.files.read_numbers import single_numbers
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.table.columns import is_numeric, listed
 from isinglass.table.read import MemoryTable, Table
 

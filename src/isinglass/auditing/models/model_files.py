@@ -13,7 +13,7 @@ from isinglass.auditing.models.report import ModelReport
 from isinglass.auditing.policy import Policy
 from isinglass.detect.onnx_file import read_autoencoder
 from isinglass.errors import AuditError
-from isinglass.naming import spell
+from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.columns import Columns, is_numeric, listed
 from isinglass.table.prepare import Source

@@ -8,7 +8,7 @@ from typing import Any
 from isinglass.curate.epsilon import MOST, text
 from isinglass.curate.query import Query
 from isinglass.errors import LedgerError
-from isinglass.naming import spell_call
+from isinglass.messages import spell_call
 
 #: the account of whoever keeps the table; every other name is an end user's
 CURATOR = "curator"

@@ -17,7 +17,7 @@ from isinglass.curate.ledger.head import BEGUN, Head, Note, kept, new_secret, re
 from isinglass.curate.ledger.state import Books
 from isinglass.documents import read_json
 from isinglass.errors import LedgerError
-from isinglass.naming import spell_call
+from isinglass.messages import spell_call
 
 
 class Keeper:

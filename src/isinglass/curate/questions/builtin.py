@@ -10,8 +10,9 @@ import numpy as np
 
 from isinglass.curate.questions.base import Array, Counts, Look, Question
 from isinglass.documents import plain
-from isinglass.errors import PrivacyWarning, warn
+from isinglass.errors import PrivacyWarning
 from isinglass.field_checks import is_number
+from isinglass.messages import warn
 
 
 def sparse_distance(near: int, beta: int) -> int:

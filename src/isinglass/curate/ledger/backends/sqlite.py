@@ -21,7 +21,8 @@ from isinglass.curate.ledger.backends.base import (
     schema,
 )
 from isinglass.curate.ledger.entries import Entry
-from isinglass.errors import LedgerError, PrivacyWarning, warn
+from isinglass.errors import LedgerError, PrivacyWarning
+from isinglass.messages import warn
 
 _PROBES = 512  # digests looked up by one statement
 
