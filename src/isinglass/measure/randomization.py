@@ -71,7 +71,7 @@ def randomization_level(
     >>> X = np.random.default_rng(0).random((200, 3))
     >>> Z = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
     >>> levels = ig.metrics.randomization_level(X, Z, scale=[0.1, 0.1, 0.1])
-    >>> gaussian_levels.shape
+    >>> levels.shape
     (200,)
     """
     task = take(original, released, scale, distribution)
