@@ -126,7 +126,7 @@ def amend(
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
     from isinglass.cli.stopping import saying
-    from isinglass.curate.epsilon import micro, text
+    from isinglass.epsilon import micro, text
     from isinglass.errors import CuratorError
 
     cap = None if budget is None else micro(budget, "--budget")
@@ -166,7 +166,7 @@ def admit(
     """Set a share of the budget apart for an end user, who is told of nothing but that share."""
     from isinglass.cli.show import print_json
     from isinglass.cli.stopping import saying
-    from isinglass.curate.epsilon import micro
+    from isinglass.epsilon import micro
 
     share = None if user_budget is None else micro(user_budget, "--user-budget")
     with (

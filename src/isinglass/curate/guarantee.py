@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from isinglass.curate.epsilon import number, text
+from isinglass.epsilon import number, text
 
 
 @dataclass(frozen=True, slots=True)
