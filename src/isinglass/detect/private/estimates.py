@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 _QUANTILE = 0.1  # the middle of a column lies between this quantile and its mirror image
 _PRIOR = 0.5  # deviations of the noise that the prior weighs
 LEAST_RECORDS = 10.0  # what noise may push below is read as this
+_EMPTY = 2.5  # parts of the range of scores below so many deviations of the noise hold nothing
 _CLEAR = 0.5  # a node above so many deviations of the noise is split as its children's counts say
 
 
@@ -78,8 +79,10 @@ def model_of(layout: Layout, first: FirstReading, second: Densities | None) -> P
 
 def read_threshold(noised: NoisedCounts, n_estimated: float, share: float) -> float:
     """The score that a share of the training records lies above, from counts of their scores."""
-    levels = split(noised.values, [(1, size) for size in SHORT_LEVELS])
-    masses = leaves(np.full((1, 1), n_estimated), levels, noised.deviation)
+    root, fine = split(noised.values, [(1, size) for size in SHORT_LEVELS])
+    # Most of the range is empty. What noise leaves there above zero would lie above the threshold.
+    root = np.where(root > _EMPTY * noised.deviation, root, 0)
+    masses = leaves(np.full((1, 1), n_estimated), [root, fine], noised.deviation)
     return quantile(masses[0], 1 - share) * LARGEST_SCORE / SHORT_LEVELS[-1]
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from isinglass.detect.private import counts, rounds
 from isinglass.detect.private.columns import CategoryColumn, NumberColumn
-from isinglass.detect.private.counts import count_columns
+from isinglass.detect.private.counts import NoisedCounts, count_columns
+from isinglass.detect.private.estimates import read_threshold
 from isinglass.detect.private.layout import BINS, RANGE, Layout
 from isinglass.detect.private.model import LARGEST_SCORE, UNIT, PrivateModel
 from isinglass.detect.private.noise import RoundNoise, price_rounds
@@ -165,6 +166,18 @@ def test_a_threshold_lies_above_the_share_of_other_rows_that_was_asked_for(monke
     # All scores between two of 256 leaves count as evenly spread.
     exact = np.quantile(fitted.model.scores(TRAINED), 0.9)
     assert abs(fitted.threshold - exact) < LARGEST_SCORE / 256
+
+
+def test_noise_in_the_empty_part_of_the_range_does_not_lift_the_threshold():
+    rng, n, s = np.random.default_rng(0), 5000, 50.0
+    fine = np.bincount(np.clip(rng.gamma(16, 0.25, n) * 8, 0, 255).astype(int), minlength=256)
+    true = np.concatenate([fine.reshape(16, 16).sum(axis=1), fine])
+    found = [
+        read_threshold(NoisedCounts(true + np.rint(rng.normal(0, s, 272)).astype(int), s), n, 0.05)
+        for _ in range(100)
+    ]
+    above = np.array([fine[round(t * 8) :].sum() / n for t in found])
+    assert abs(above.mean() - 0.05) < 0.012  # .032 where all above zero counts
 
 
 def test_a_threshold_that_noise_would_drown_is_refused_before_its_round(monkeypatch):
