@@ -204,6 +204,8 @@ def test_without_a_threshold_scores_remain():
             with pytest.raises(ValueError, match="there is no threshold"):
                 method(TABLE)
         assert detector.anomaly_score(TABLE[:2]).shape == (2,)
+        assert not hasattr(detector, "offset_")
+        assert "guarantee_" in detector._repr_html_()  # what a notebook shows
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,13 @@ class PrivateDetector(Detector):
         self._check_threshold()
         return super().decision_function(X)
 
+    @property
+    def offset_(self) -> float:
+        """What scikit-learn takes off `score_samples` to get `decision_function`."""
+        if self.threshold_ is None:  # an attribute that is not there, as notebooks expect
+            raise AttributeError("without a threshold there is no offset_")
+        return -self.threshold_
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
