@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from isinglass.detect.base import Detector
 from isinglass.detect.private.columns import PublicColumn, declared_columns
 from isinglass.detect.private.guarantee import ModelGuarantee
-from isinglass.detect.private.layout import PROJECTIONS, PROJECTIONS_PURE, SHORT_LEVELS, Layout
+from isinglass.detect.private.layout import SHORT_LEVELS, Layout, usual_projections
 from isinglass.detect.private.model import PrivateModel
 from isinglass.detect.private.noise import FEMTO, femto, price_rounds
 from isinglass.detect.private.records import column_names, records_of
@@ -140,7 +140,7 @@ class PrivateDetector(Detector):
         columns = declared_columns(
             names, self.bounds, categories=self.categories, steps=self.steps, log=self.log
         )
-        projections = PROJECTIONS_PURE if price_of[1] == 0 else PROJECTIONS
+        projections = usual_projections(self.rounds, pure=price_of[1] == 0)
         layout = Layout(columns, self.rounds, projections)
         last = None if share is None else len(SHORT_LEVELS)
         price = price_rounds(*price_of, layout.moved, last=last, records=person)

@@ -22,10 +22,18 @@ SHORT_LEVELS = LEVELS[:2]
 BINS = 32  # of a density, evenly over scaled values between -RANGE and RANGE
 RANGE = 5
 PROJECTIONS = 64
-PROJECTIONS_PURE = 16  # pure epsilon pays for each, not for the root of their number
+FEWER_PROJECTIONS = 32
 SEED = "isinglass"  # public: it says which projections are taken
 _EXACT = 2**53  # up to which float64 holds every whole number
 _CLIPPED = 4  # one round: coordinates beyond so many times what random signs give go to the edge
+
+
+def usual_projections(rounds: int, *, pure: bool) -> int:
+    """How many projections to take: fewer where each makes the noise of all counts larger.
+
+    Pure epsilon pays for their number, not for its root; in a single round, columns pay with them.
+    """
+    return FEWER_PROJECTIONS if pure or rounds == 1 else PROJECTIONS
 
 
 @dataclass(frozen=True)
