@@ -239,3 +239,15 @@ def test_it_ranks_mammography_about_as_well_as_without_privacy(real_data):
         scores = ig.PrivateDetector(bounds=bounds).fit(X[trained]).anomaly_score(X[scored])
         found.append(roc_auc_score(data.is_outlier[scored], scores))
     assert np.mean(found) >= 0.83  # .86 on average
+
+
+@pytest.mark.usefixtures("_quick_noise")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_over_orders_of_magnitude_are_ranked_by_their_logarithm(dtype):
+    table = np.exp(RNG.normal(0, 2, size=(6000, 1))).astype(dtype)
+    before = table.copy()
+    model = ig.PrivateDetector(bounds=(1e-6, 1e6), log=[0]).fit(table)
+    small, middle, large = model.anomaly_score(np.exp([[-9.0], [0.0], [9.0]]).astype(dtype))
+    assert middle < small == pytest.approx(large, rel=0.2)
+    np.testing.assert_array_equal(table, before)
+    assert np.isfinite(model.anomaly_score([[0.0], [-1.0], [np.nan], [np.inf]])).all()
