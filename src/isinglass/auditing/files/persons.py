@@ -54,8 +54,13 @@ def person_codes(persons: ArrayLike, n_rows: int, what: str = "persons") -> Arra
 
 def person_column(table: Table, name: str, rows: Loaded) -> PersonColumn:
     """The column that the owner named, for the rows that are left."""
-    codes = person_codes(_codes(table, [name], rows)[name], len(rows.X), f"column {name}")
-    return PersonColumn(name, codes)
+    codes = _codes(table, [name], rows).get(name)
+    if codes is None:
+        raise AuditError(
+            f"column {name} holds numbers that are not whole, so it does not say whose record a "
+            "row is"
+        )
+    return PersonColumn(name, person_codes(codes, len(rows.X), f"column {name}"))
 
 
 def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonColumn | None:
