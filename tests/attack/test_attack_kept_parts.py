@@ -13,8 +13,8 @@ from isinglass.attack.kept.calendar_parts import (
     seconds_of_texts,
 )
 from isinglass.attack.kept.derived_columns import recipes
+from isinglass.attack.kept.grouping_selection import rate
 from isinglass.attack.kept.groups import together
-from isinglass.attack.kept.part_choice import rate
 from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import ColumnStatistics, KeptColumns, PopulationSample

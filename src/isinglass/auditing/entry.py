@@ -179,7 +179,7 @@ def _audit_files(table: Any, release: Any, files: dict[str, Any], same: dict[str
     code = ", ".join([*names, *arguments])
     settings = {"code": f"report = ig.audit({code})"}
     if key is not None:
-        from isinglass.auditing.files.provenance import opened_key
+        from isinglass.auditing.files.key_match import opened_key
 
         if same["perturbation"] is not None:
             raise ValueError("perturbation must be left out where key is given, which brings it")

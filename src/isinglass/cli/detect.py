@@ -233,7 +233,7 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
 
 def _free() -> int:
     """Four fifths of the memory that is free; and where hardly any is, enough to begin."""
-    from isinglass.table.batches import available_bytes
+    from isinglass.memory import available_bytes
 
     return max(available_bytes() * 4 // 5, 64 << 20)
 

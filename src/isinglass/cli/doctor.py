@@ -64,7 +64,7 @@ def _cores() -> int:
 
 
 def _memory() -> str:
-    from isinglass.table.batches import available_bytes, readable
+    from isinglass.memory import available_bytes, readable
 
     return f"{readable(available_bytes())} available"
 

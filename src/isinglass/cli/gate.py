@@ -71,7 +71,7 @@ class Gate:
     ) -> None:
         """Attack the draft; raise `RefusedError` where the policy is not met."""
         from isinglass.auditing.files.audit_files import audit_files
-        from isinglass.auditing.files.provenance import KeyFacts
+        from isinglass.auditing.files.key_match import KeyFacts
 
         key = KeyFacts(draft.columns, draft.one_hot, draft.categories, draft.shuffle_key)
         self.report = audit_files(

@@ -32,7 +32,7 @@ def read_numbers(
 
     from isinglass.cli.options import names_to_drop
     from isinglass.errors import TableError
-    from isinglass.table.batches import available_bytes, readable
+    from isinglass.memory import available_bytes, readable
     from isinglass.table.columns import choose_columns
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
+from isinglass.memory import available_bytes, readable
 from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
 from isinglass.release_register import Register
-from isinglass.table.batches import available_bytes, one_ahead, readable
+from isinglass.table.batches import one_ahead
 from isinglass.table.columns import listed
 from isinglass.table.fingerprint import Fingerprint
 from isinglass.table.prepare import Source

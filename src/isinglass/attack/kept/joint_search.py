@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.column_readings import Readings, read_column
+from isinglass.attack.kept.grouping_selection import Exposure, Model, Rating, rate, rate_words
 from isinglass.attack.kept.groups import together
 from isinglass.attack.kept.joint_parts import CandidateFunction, numbered, phase_bins
 from isinglass.attack.kept.paired_columns import (
@@ -21,7 +22,6 @@ from isinglass.attack.kept.paired_columns import (
     equalities,
     remainders,
 )
-from isinglass.attack.kept.part_choice import Exposure, Model, Rating, rate, rate_words
 from isinglass.attack.kept.waves import periods, waves
 from isinglass.attack.knowledge import KeptColumns
 

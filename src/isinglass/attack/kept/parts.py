@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations
 from isinglass.attack.kept.derived_columns import Part, Recipe, recipes
+from isinglass.attack.kept.grouping_selection import (
+    Codes,
+    Exposure,
+    Model,
+    best_model,
+    choose,
+    in_units,
+)
 from isinglass.attack.kept.joint_parts import JointPart, joint_part
 from isinglass.attack.kept.joint_search import joint_candidates
-from isinglass.attack.kept.part_choice import Codes, Exposure, Model, best_model, choose, in_units
 from isinglass.attack.knowledge import KeptColumns
 
 Array = NDArray[Any]

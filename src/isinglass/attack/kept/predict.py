@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.effects import Effects
+from isinglass.attack.kept.grouping_selection import MOST_RATED, choose
 from isinglass.attack.kept.groups import Codes, GroupMeans, groupings, together
-from isinglass.attack.kept.part_choice import MOST_RATED, choose
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]

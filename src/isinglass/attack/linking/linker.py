@@ -23,8 +23,8 @@ from isinglass.attack.known_input import distinct_pairs
 from isinglass.attack.learning.bootstrap import learn_forward
 from isinglass.attack.learning.forward import Forward
 from isinglass.attack.learning.forward_map import Pairs
+from isinglass.attack.learning.inverse_map import Backward, covariance_of, learn_backward, whitening
 from isinglass.attack.learning.regression import fit_ridge
-from isinglass.attack.learning.residual import Backward, covariance_of, learn_backward, whitening
 from isinglass.attack.linking.ranking import compared, log_error, mean_log_rank, places_of, settled
 from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
 from isinglass.attack.noise.fit import (

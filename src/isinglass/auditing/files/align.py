@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.errors import AuditError
+from isinglass.memory import available_bytes, readable
 from isinglass.progress import Progress
-from isinglass.table.batches import available_bytes, one_ahead, readable
+from isinglass.table.batches import one_ahead
 from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
 

@@ -17,15 +17,13 @@ from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.hashes import without_hashes
+from isinglass.auditing.files.key_match import NOT, KeyFacts, made_with
 from isinglass.auditing.files.origin import order_line, origin_line, secret_line, undone_by_seed
 from isinglass.auditing.files.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.files.provenance import (
-    NOT,
-    KeyFacts,
     facts_of,
     keeps_rows,
     made_from_these,
-    made_with,
     public_parameters,
     refuse_other_width,
     remade,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from isinglass.attack.knowledge import StolenKey
 from isinglass.attack.noise.common_seeds import COMMON_SEEDS
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.files.provenance import EXACTLY, NEARLY, remade
+from isinglass.auditing.files.key_match import EXACTLY, NEARLY
+from isinglass.auditing.files.provenance import remade
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
 from isinglass.messages import spell

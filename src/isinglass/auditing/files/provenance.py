@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import PublicParameters
-from isinglass.auditing.files.align import Loaded
+from isinglass.auditing.files.key_match import KeyFacts
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
-from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
 from isinglass.perturb.public_matrix import PublicMatrix
-from isinglass.perturb.registry import class_of, open_key
+from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
@@ -27,31 +25,6 @@ from isinglass.table.prepare import Source
 from isinglass.table.read import Table
 
 Array = NDArray[Any]
-
-#: Rows that a key is tried on at once.
-_BLOCK = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFacts:
-    """What the owner's key knows beyond the perturbation: columns, categories, row order."""
-
-    columns: tuple[str, ...] | None = None
-    one_hot: tuple[str, ...] = ()
-    categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
-    shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
-
-
-def opened_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFacts]:
-    """The fitted perturbation of a key file, and what else the key knows."""
-    perturbation, stored = open_key(path, passphrase=passphrase)
-    columns = stored.facts.get("columns")
-    return perturbation, KeyFacts(
-        columns=None if columns is None else tuple(columns),
-        one_hot=tuple(stored.facts.get("one_hot", ())),
-        categories=stored.facts.get("categories"),
-        shuffle=stored.arrays.get("shuffle"),
-    )
 
 
 def facts_of(release: str | Path) -> Facts | None:
@@ -184,61 +157,6 @@ def refuse_other_width(
             f"{source.n_columns:,} that could be them; name the others with {spell('drop')} (and "
             f"encoded ones with {spell('one_hot')}), as the release was made"
         )
-
-
-#: How well a key makes a release again: to the last bit, up to rounding, or not at all.
-EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
-
-
-def made_with(
-    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
-) -> str:
-    """How well this key makes the release; `sure`: not at all is an error.
-
-    A key of another release, or another table, would make an audit of something else. What is
-    made up to rounding only may hold anything in the last digits of its numbers.
-    """
-    if perturbation.draws_noise and perturbation.keeps_rows and not complete:
-        return NOT  # the noise goes by row number, and some rows are gone
-    try:
-        same = _turns_into(perturbation, mine.X, theirs.X)
-    except ValueError:  # values outside the key's bounds
-        same = NOT
-    if sure and same == NOT:
-        raise AuditError(
-            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
-            "release, or the table has changed, or other rows were left out"
-        )
-    return same
-
-
-def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
-    """How well a key turns the table into the release, row for row."""
-    if isinstance(perturbation, Condensation):
-        # Rows are drawn from groups, and their means are the table's.
-        again = perturbation.emit_again(released.dtype)
-        near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
-        return _alike(again, released) if near.all() else NOT
-    if len(table) != len(released):
-        return NOT
-    worst = EXACTLY
-    for start in range(0, len(table), _BLOCK):
-        again = perturbation.transform_rows(table[start : start + _BLOCK], start)
-        alike = _alike(again, released[start : start + _BLOCK])
-        if alike == NOT:
-            return NOT
-        worst = alike if alike == NEARLY else worst
-    return worst
-
-
-def _alike(again: Array, released: Array) -> str:
-    """How alike two releases are: to the last bit, or up to the digits that a file may keep."""
-    if again.shape != released.shape:
-        return NOT
-    if np.array_equal(again.astype(released.dtype), released):
-        return EXACTLY
-    room = 1e-4 * max(float(np.abs(again).max(initial=0.0)), 1e-30)
-    return NEARLY if np.allclose(again, released, rtol=1e-4, atol=room) else NOT
 
 
 def _width(facts: Facts) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, KnownPairs, PublicTable
 from isinglass.attack.linking.families import Seen
-from isinglass.attack.linking.row_functions import learned_functions
+from isinglass.attack.linking.row_invariants import learned_functions
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 
 N, D, PAIRS = 240, 4, 50

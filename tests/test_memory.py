@@ -2,7 +2,7 @@
 
 import pytest
 
-from isinglass.table.batches import available_bytes, readable
+from isinglass.memory import available_bytes, readable
 
 GIB = 1 << 30
 NAMES = {
