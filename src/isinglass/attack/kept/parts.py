@@ -18,7 +18,7 @@ from isinglass.attack.kept.grouping_selection import (
     Model,
     best_model,
     choose,
-    in_units,
+    scaled_and_clipped,
 )
 from isinglass.attack.kept.joint_parts import JointPart, joint_part
 from isinglass.attack.kept.joint_search import joint_candidates
@@ -53,7 +53,7 @@ def with_parts(
         return replace(kept, parts=())
     values = np.asarray(records[rows], dtype=np.float64)
     weights = np.ones(len(rows))
-    values = in_units(values - values.mean(axis=0), weights)
+    values = scaled_and_clipped(values - values.mean(axis=0), weights)
     chosen, _ = choose(candidates, values, weights, _MOST_PARTS)
     everything = {j: own for j, _, own in found}
     if noise is None:

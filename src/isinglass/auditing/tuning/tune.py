@@ -131,7 +131,7 @@ def tune(
     if min_auc is not None and labels is None:
         raise ValueError("min_auc needs labels, which say what the known anomalies are")
     X = numbers(table, "table")
-    marks = None if labels is None else _marks(labels, len(X))
+    marks = None if labels is None else _checked_labels(labels, len(X))
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
     asked = {
         "most_pairs": most_pairs, "n_outliers": n_outliers, "attacks": str(wanted),
@@ -256,7 +256,7 @@ def _order(n_rows: int, rng: np.random.Generator) -> Array:
     return rows[rows < n_rows]
 
 
-def _marks(labels: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
+def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     marks = np.asarray(labels)
     if marks.shape != (n_rows,) or not np.isin(marks, (0, 1)).all():
         raise AuditError(f"labels must be 0 or 1 for each of the {n_rows:,} records")
