@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-#: assumed where the system does not say (Windows): what a small machine can spare
-UNKNOWN = 4 << 30
+#: Assumed where the system does not say (Windows): what a small machine can spare.
+DEFAULT_AVAILABLE_BYTES = 4 << 30
 
 
 def available_bytes(root: Path = Path("/")) -> int:
@@ -21,7 +21,7 @@ def _of_machine(root: Path) -> int:
         return free * 1024
     if hasattr(os, "sysconf"):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return UNKNOWN
+    return DEFAULT_AVAILABLE_BYTES
 
 
 def _of_groups(root: Path) -> Iterator[int]:
@@ -79,8 +79,8 @@ def _text(path: Path) -> str:
         return ""
 
 
-def readable(size: float) -> str:
-    """512 MiB, 1.5 GiB."""
+def format_bytes(size: float) -> str:
+    """A size in binary units, such as 512 MiB or 1.5 GiB."""
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while size >= 1024 and len(units) > 1:
         size /= 1024

@@ -179,11 +179,11 @@ def _audit_files(table: Any, release: Any, files: dict[str, Any], same: dict[str
     code = ", ".join([*names, *arguments])
     settings = {"code": f"report = ig.audit({code})"}
     if key is not None:
-        from isinglass.auditing.files.key_match import opened_key
+        from isinglass.auditing.files.key_match import open_key_file
 
         if same["perturbation"] is not None:
             raise ValueError("perturbation must be left out where key is given, which brings it")
-        same["perturbation"], files["key"] = opened_key(key, passphrase=passphrase)
+        same["perturbation"], files["key"] = open_key_file(key, passphrase=passphrase)
     if isinstance(release, str | Path):
         return audit_files(table, release, settings=settings, **files, **same)
     with tempfile.TemporaryDirectory(prefix="isinglass-") as folder:

@@ -39,8 +39,8 @@ def checked_schema(schema: pa.Schema, name: str) -> pa.Schema:
 Item = TypeVar("Item")
 
 
-def one_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items in the same order; the next is made in another thread meanwhile."""
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items in the same order, the next one produced in another thread meanwhile."""
     source = iter(items)
     end: Any = object()
     with ThreadPoolExecutor(1) as pool:

@@ -32,8 +32,10 @@ class KeyFacts:
     shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
 
 
-def opened_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFacts]:
-    """The fitted perturbation of a key file, and what else the key knows."""
+def open_key_file(
+    path: str | Path, *, passphrase: str | None = None
+) -> tuple[Perturbation, KeyFacts]:
+    """Open a key file: the fitted perturbation, and what else the key knows."""
     perturbation, stored = open_key(path, passphrase=passphrase)
     columns = stored.facts.get("columns")
     return perturbation, KeyFacts(
@@ -44,17 +46,18 @@ def opened_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Pert
     )
 
 
-#: How well a key makes a release again: to the last bit, up to rounding, or not at all.
+#: How well a key reproduces a release: to the last bit, up to rounding, or not at all.
 EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
 
 
-def made_with(
+def match_key(
     perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
 ) -> str:
-    """How well this key makes the release; `sure`: not at all is an error.
+    """How well this key reproduces the release: EXACTLY, NEARLY or NOT.
 
-    A key of another release, or another table, would make an audit of something else. What is
-    made up to rounding only may hold anything in the last digits of its numbers.
+    Raise AuditError if it does not and `sure` is True: a key of another release, or another
+    table, would make an audit of something else. A release that is reproduced up to rounding only
+    may hold anything in the last digits of its numbers.
     """
     if perturbation.draws_noise and perturbation.keeps_rows and not complete:
         return NOT  # the noise goes by row number, and some rows are gone

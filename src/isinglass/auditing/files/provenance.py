@@ -1,4 +1,4 @@
-"""Columns, row order and public parameters that a release states of its table."""
+"""Columns and public parameters that a release states about its table."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from isinglass.table.read import Table
 Array = NDArray[Any]
 
 
-def facts_of(release: str | Path) -> Facts | None:
-    """A release's own facts; None where it is not one of ours.
+def read_own_facts(release: str | Path) -> Facts | None:
+    """Read the facts a release states about itself; None where it is not one of ours.
 
-    One that says it is ours, and says what cannot be, is refused.
+    Raise ReleaseError if it states what cannot be.
     """
     try:
         facts = read_facts(release)
@@ -47,7 +47,7 @@ def facts_of(release: str | Path) -> Facts | None:
 
 
 def _refuse_other_components(facts: Facts) -> None:
-    """A release has as many columns as it says that records were turned into."""
+    """Raise ValueError if a release has another number of columns than it states."""
     stated = facts.parameters.get("n_components")
     matrix = facts.parameters.get("public_matrix")
     if isinstance(matrix, dict):
@@ -64,7 +64,10 @@ def table_columns(
     one_hot: Sequence[str],
     beside: Sequence[str],
 ) -> tuple[Columns, list[AuditNote]]:
-    """The table's columns that are behind the release: as the key or the release says, else all."""
+    """The table's columns that the release was made from, by the key or the release; else all.
+
+    Raise AuditError if the table lacks them, TableError if a column named does not exist.
+    """
     names = table.schema.names
     kept = () if facts is None else facts.kept
     if unknown := [n for n in dict.fromkeys([*out, *one_hot]) if n not in names]:
@@ -112,7 +115,10 @@ def _keeps_columns(facts: Facts) -> bool:
 
 
 def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
-    """What a file says of itself must not narrow what is looked for in it."""
+    """Raise AuditError if the table has numeric columns that the release does not account for.
+
+    What a file states about itself must not narrow what is looked for in it.
+    """
     encoded = {n.rpartition("#")[0] or n for n in named}
     schema = table.schema
     left = [
@@ -128,7 +134,7 @@ def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
 
 
 def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
-    """Whoever names a column to match rows by, or as a label, takes it for one of the others."""
+    """Raise AuditError if a perturbed column is to match rows, or to be a label."""
     if both := [n for n in beside if n in perturbed]:
         raise AuditError(
             f"column {listed(both)} was perturbed in the release, so it can neither tell rows "
@@ -137,7 +143,7 @@ def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
 
 
 def _named(facts: Facts) -> list[str] | None:
-    """The table's columns by name, where a release tells them."""
+    """Names of the table's columns, where the release states them."""
     kind = class_of(facts.method)
     if kind is not None and kind.keeps_columns:
         return list(facts.columns)
@@ -147,7 +153,7 @@ def _named(facts: Facts) -> list[str] | None:
 def refuse_other_width(
     source: Source, release: Table, facts: Facts | None, perturbation: Perturbation | None
 ) -> None:
-    """A column too many would be looked for in vain, and one too few would not be looked for."""
+    """Raise AuditError if the release was made from another number of columns."""
     width = getattr(perturbation, "n_features_in_", None)
     if facts is not None and width is None:
         width = _width(facts)
@@ -160,7 +166,7 @@ def refuse_other_width(
 
 
 def _width(facts: Facts) -> Any:
-    """From how many columns a release was made; None where it does not say."""
+    """Number of columns a release was made from; None where it does not say."""
     matrix = facts.parameters.get("public_matrix")
     if isinstance(matrix, dict):
         return matrix.get("n_features")
@@ -169,8 +175,8 @@ def _width(facts: Facts) -> Any:
     return None
 
 
-def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
-    """Whether a release may have been made from just these columns, as far as it says."""
+def has_source_columns(facts: Facts, names: Sequence[str]) -> bool:
+    """Whether nothing a release states contradicts that it was made from these columns."""
     named, width = _named(facts), _width(facts)
     return (named is None or named == list(names)) and width in (None, len(names))
 
@@ -181,8 +187,11 @@ def keeps_rows(facts: Facts) -> bool:
     return kind is None or kind.keeps_rows
 
 
-def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
-    """All that a release says in public about how it was made."""
+def stated_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
+    """The public parameters that a release states.
+
+    Raise AuditError if its public matrix cannot be used.
+    """
     if facts is None:
         return None
     low = high = matrix = None
@@ -197,8 +206,8 @@ def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParame
     return PublicParameters(facts.method, dict(facts.parameters), low, high, matrix)
 
 
-def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
-    """The perturbation without its key, from public facts; None where they do not suffice."""
+def rebuild_perturbation(facts: Facts, names: Sequence[str]) -> Perturbation | None:
+    """Rebuild the perturbation, without its key, from public facts; None if they do not suffice."""
     kind = class_of(facts.method)
     if kind is None:
         return None

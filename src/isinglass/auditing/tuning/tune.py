@@ -22,7 +22,7 @@ from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
 from isinglass.auditing.tuning.frontier import Frontier
 from isinglass.auditing.tuning.points import Point, ordered, point_of, sentence
-from isinglass.auditing.tuning.search_space import Candidate, between, candidates
+from isinglass.auditing.tuning.search_space import Candidate, candidates, refine
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError
 from isinglass.progress import Progress, quiet
@@ -201,7 +201,7 @@ def tune(
         best = min(points, key=lambda p: (short_of(p), p.gain))
         # Strengths between the best one and its neighbors, among all that were ever tried.
         known = [p.candidate for p in (*points, *out)]
-        points += look(between(best.candidate, known), len(rounds) - 1)
+        points += look(refine(best.candidate, known), len(rounds) - 1)
     progress("trying settings", total, total)
     # What has all wishes is taken, of several one that no other beats, and then the quietest; if
     # none has all, the nearest of those that no other beats.

@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The plan as a sentence."""
         at, cap = self.chosen, text(self.cap)
         parts = [
             f"At epsilon {text(at.micro)}, {self.mode} answers are expected to find "

@@ -52,7 +52,7 @@ class PrivateChoice:
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The choice as a sentence."""
         paid = "spent at every place" if self.charged else "not charged to any ledger"
         return (
             f"beta {self.beta}, r {self.r:g}: chosen with epsilon {text(self.micro)} of "
