@@ -190,7 +190,7 @@ def _of_whole_table(score: Score, records: Array, yard: Yardstick) -> Score:
 def _fitted(others: Array, records: Array) -> tuple[Array, Array]:
     """Other records on the line, column by column, that brings them nearest to these records.
 
-    An attack that shrinks what it shows towards the middle is nearer to everybody.
+    An attack that shrinks what it shows toward the middle is nearer to everybody.
     """
     x, z = records - records.mean(axis=0), others - others.mean(axis=0)
     square = np.square(z).sum(axis=0)

@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 _MOST_PAIRS, _MOST_KERNEL, _FOLDS = 1_000, 200, 5
 #: Fewer pairs cannot show which way of learning from them, or between them, is any good.
 _LEAST_PAIRS, _LEAST_BETWEEN = 12, 30
-#: Weights of guesses are drawn towards 0 as by so many records.
+#: Weights of guesses are drawn toward 0 as by so many records.
 _HELD_BACK = 10.0
 #: Records so many times as far off as most count less.
 _FAR = 3.0
