@@ -64,11 +64,11 @@ def audit(
     table : array, frame or path
         The original records.
     release : array, frame, path or Release
-        What left; whoever made it, and however. An array has the table's order. A frame, a path
-        or a `Release` is audited as `isinglass audit` does: columns are found by name and role,
-        rows as the release says or as they fit, and `key`, `passphrase`, `drop`, `one_hot`,
-        `missing`, `id_column`, `label`, `person`, `encoding` and `delimiter` are taken as the
-        command's options. What is marked *arrays* below goes with arrays only.
+        What left; whoever made it, and however. An array has the table's order. Of a frame, a
+        path or a `Release`, columns are found by name and role, and rows are matched as the
+        release says or as they fit; `key`, `passphrase`, `drop`, `one_hot`, `missing`,
+        `id_column`, `label`, `person`, `encoding` and `delimiter` go with these only. What is
+        marked *arrays* below goes with arrays only.
     perturbation : Perturbation, optional
         What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
         record in five held out for the control. A fitted one also shows what its key is worth.
