@@ -111,7 +111,7 @@ def ask(
     from isinglass.cli.stopping import saying
     from isinglass.curate.curator import Curator
     from isinglass.curate.epsilon import micro
-    from isinglass.curate.ledger.batch import printable
+    from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
     from isinglass.curate.ledger.ledger import Ledger
     from isinglass.errors import BudgetError, CuratorError
@@ -132,7 +132,7 @@ def ask(
         ("--new-version", new_version),
     ):
         if word is not None:
-            printable(name, word)
+            check_printable(name, word)
     least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
     allowed = None if modes is None else listed_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from isinglass.curate.epsilon import number, text
+from isinglass.curate.epsilon import as_float, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Guarantee:
     @property
     def epsilon(self) -> float:
         """This answer's price."""
-        return number(self.micro)
+        return as_float(self.micro)
 
     @property
     def neighbors(self) -> str:
@@ -126,8 +126,8 @@ class Guarantee:
     def to_json(self) -> dict[str, Any]:
         """The settings and the sentence, for JSON."""
         facts = asdict(self)
-        facts["epsilon"] = number(facts.pop("micro"))
-        facts["cap"] = None if self.cap is None else number(self.cap)
+        facts["epsilon"] = as_float(facts.pop("micro"))
+        facts["cap"] = None if self.cap is None else as_float(self.cap)
         worst = None if self.worst_case == math.inf else self.worst_case  # JSON has no infinity
         more = {"neighbours": self.neighbors, "worst_case": worst}
         return facts | more | {"sentence": self.sentence()}

@@ -19,7 +19,6 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.known_input import distinct_pairs
 from isinglass.attack.learning.bootstrap import learn_forward
 from isinglass.attack.learning.forward import Forward
 from isinglass.attack.learning.forward_map import Pairs
@@ -39,6 +38,7 @@ from isinglass.attack.noise.fit import (
     fit_by_parameters,
     others_alike,
 )
+from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -159,7 +159,7 @@ def _learned(
             f"known pairs must have the public table's {P.shape[1]} columns, "
             f"got {pairs.records.shape[1]}"
         )
-    distinct = KnownPairs(*distinct_pairs(pairs, len(Z)))
+    distinct = KnownPairs(*distinct_pairs(pairs, len(Z), required=True))
     others = known.find(OtherReleases)
     # What a release of another kind tells, the claim of this one does not.
     beside = others is not None and len(others_alike(Z, P, others)) < len(others.tables)
