@@ -8,8 +8,8 @@ import pytest
 
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
+from isinglass.auditing.files.key_match import KeyFacts
 from isinglass.auditing.files.origin import ORDER, ORIGIN, SECRET
-from isinglass.auditing.files.provenance import KeyFacts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.errors import AuditError
+from isinglass.memory import available_bytes, format_bytes
 from isinglass.progress import Progress
-from isinglass.table.batches import available_bytes, one_ahead, readable
+from isinglass.table.batches import prefetch
 from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
 
@@ -55,11 +56,11 @@ def load(source: Source, tell: Progress, stage: str, *, with_holes: bool = False
     # Once as blocks and once as the whole they are joined to.
     if table.n_rows is not None and 2 * width * table.n_rows > available_bytes():
         raise AuditError(
-            f"{table.name} takes about {readable(2 * width * table.n_rows)} of memory, more than "
-            "there is; audit a release of fewer rows made in the same way"
+            f"{table.name} takes about {format_bytes(2 * width * table.n_rows)} of memory, more "
+            "than there is; audit a release of fewer rows made in the same way"
         )
     blocks, beside, numbers, done = [], [], [], 0
-    for block in one_ahead(source.blocks(with_holes=with_holes)):
+    for block in prefetch(source.blocks(with_holes=with_holes)):
         blocks.append(np.ascontiguousarray(block.X))
         beside.append(block.kept)
         if source.missing == "drop":

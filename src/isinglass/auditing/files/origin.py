@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from isinglass.attack.knowledge import StolenKey
 from isinglass.attack.noise.common_seeds import COMMON_SEEDS
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.files.provenance import EXACTLY, NEARLY, remade
+from isinglass.auditing.files.key_match import EXACTLY, NEARLY
+from isinglass.auditing.files.provenance import rebuild_perturbation
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
 from isinglass.messages import spell
@@ -89,7 +90,7 @@ def undone_by_seed(
     for seed in COMMON_SEEDS:
         if time.monotonic() - begun > _PATIENCE_S:
             return None
-        made = remade(facts, names)
+        made = rebuild_perturbation(facts, names)
         if made is None or not hasattr(made, "random_state"):
             return None
         made.random_state = seed

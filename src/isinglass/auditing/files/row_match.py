@@ -11,7 +11,8 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, Loaded, Rows
 from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.fold import fold
-from isinglass.auditing.files.provenance import KeyFacts, keeps_rows
+from isinglass.auditing.files.key_match import KeyFacts
+from isinglass.auditing.files.provenance import keeps_rows
 from isinglass.auditing.files.row_order import find_order
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.release import Facts

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglass.curate.epsilon import fraction, micro, number, text
+from isinglass.curate.epsilon import as_float, fraction, micro, text
 from isinglass.curate.ledger.budget import fits
 from isinglass.curate.planning.choose import checked_labels, in_space
 from isinglass.curate.planning.expected import (
     Expected,
     PricePoint,
     checked_counts,
-    counted,
+    grouped,
     least_price,
 )
 from isinglass.curate.questions.base import Question
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The plan as a sentence."""
         at, cap = self.chosen, text(self.cap)
         parts = [
             f"At epsilon {text(at.micro)}, {self.mode} answers are expected to find "
@@ -83,7 +83,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as one document; prices in epsilon."""
-        facts = asdict(self) | {"chosen": _told(self.chosen), "budget": number(self.cap)}
+        facts = asdict(self) | {"chosen": _told(self.chosen), "budget": as_float(self.cap)}
         del facts["cap"]
         return facts | {"frontier": [_told(p) for p in self.frontier], "sentence": self.sentence}
 
@@ -193,7 +193,7 @@ def plan(
             if labels is None
             else checked_labels(labels, len(places))
         )
-        records = Expected(question, counted(found, truth), labeled=labels is not None)
+        records = Expected(question, grouped(found, truth), labeled=labels is not None)
     used = micro(epsilon) if target_recall is None else least_price(records, target_recall)
     chosen = records.at(used, cap)
     prices = {max(1, cap // (n * question.lipschitz)) for n in BOUGHT} | {used}

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.chance import Coin
-from isinglass.curate.epsilon import fraction, micro, number, text
+from isinglass.curate.epsilon import as_float, fraction, text
+from isinglass.curate.epsilon import micro as parsed
 from isinglass.curate.planning.choose import (
     Neighborhoods,
     Places,
@@ -48,11 +49,11 @@ class PrivateChoice:
     @property
     def epsilon(self) -> float:
         """The price, at every place."""
-        return number(self.micro)
+        return as_float(self.micro)
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The choice as a sentence."""
         paid = "spent at every place" if self.charged else "not charged to any ledger"
         return (
             f"beta {self.beta}, r {self.r:g}: chosen with epsilon {text(self.micro)} of "
@@ -131,7 +132,7 @@ def choose_r_privately(
     whole = checked_beta(beta)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= whole:
         raise ValueError(f"blocks must be a whole number from 1 to beta, {whole}, got {blocks!r}")
-    price = micro(epsilon)
+    price = parsed(epsilon)
     anomalies_wanted(outlier_fraction, 0)  # a bad share is refused before anything is paid
     if space is not None:
         table = space.read(table).rows
