@@ -205,7 +205,7 @@ def ask(
             **comparing,
         ) as curator:
             if curator.created and not dry_run:
-                show.say(f"note: {_place(ledger)} is new; its contract is written")
+                show.print_message(f"note: {_place(ledger)} is new; its contract is written")
             if newcomer and curator.created:
                 opened.admit(user, reason="the ledger's first use")
             promise = curator.guarantee(epsilon)  # nothing may fail once answers are paid for
@@ -222,7 +222,7 @@ def ask(
                 raise
             late = curator.overruns
         if late:
-            show.say(
+            show.print_message(
                 "note: the answers were not ready by their deadline and left at the next multiple "
                 "of it; how late they are can depend on the table, so keep this line to yourself"
             )

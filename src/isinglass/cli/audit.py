@@ -170,7 +170,7 @@ def audit(
             kind = "public" if public else "internal: it names single records"
             show.echo(f"report     {out}  ({kind})")
     for note in sentences(report.findings.notes):
-        show.say(f"note: {note}")
+        show.print_message(f"note: {note}")
     if not report.passed:
         tell_unmet(report)
         raise typer.Exit(1)

@@ -20,8 +20,8 @@ def echo(*lines: str) -> None:
         print(printable(line), flush=True)
 
 
-def say(text: str) -> None:
-    """A line of prose; stdout stays free for results."""
+def print_message(text: str) -> None:
+    """Print a line of prose to stderr; stdout stays free for results."""
     print(printable(text), file=sys.stderr, flush=True)
 
 
