@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from isinglass.attack.kept.parts import noise_on
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.attack.registry import ATTACKS, NEED_ROWS
 from isinglass.auditing.attackers import attacker_for
@@ -17,8 +18,14 @@ from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.hashes import without_hashes
-from isinglass.auditing.files.key_match import NOT, KeyFacts, match_key
-from isinglass.auditing.files.origin import order_line, origin_line, secret_line, undone_by_seed
+from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
+from isinglass.auditing.files.origin import (
+    kept_line,
+    order_line,
+    origin_line,
+    secret_line,
+    undone_by_seed,
+)
 from isinglass.auditing.files.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.files.provenance import (
     has_source_columns,
@@ -254,12 +261,18 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
-        line = origin_line(facts, made=made)
+        line = origin_line(facts, made=made, beside=match_beside(mine, theirs))
         lines += [] if line.met else [line]
     if policy is not None and policy.order == "secret":
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
+    if kept is not None or id_column is not None:
+        n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
+        line = kept_line(n, len(theirs.X), noise_on(mine.X, theirs.X))
+        if not line.met:
+            notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
+            lines += [line] if policy is not None and policy.kept == "few" else []
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]
     found = report.findings

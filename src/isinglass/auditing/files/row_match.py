@@ -58,6 +58,9 @@ def match_rows(
     if facts is not None and not keeps_rows(facts):
         # It is only said that rows do not correspond; where they might, both are tried.
         same = len(table.X) == len(release.X)
+        if key is not None and key.shuffle is not None:
+            # Rows are nobody's in any order; this is the one in which the key draws them.
+            release = align.undo(release, keyed_order(key.shuffle, len(release.X)))
         return RowMatch(table, release, everything, None if same else False)
     if id_column is not None:
         return _by_identifier(table, release, facts, id_column, notes)
