@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.epsilon import MICRO, MOST, fraction, micro, number, text
+from isinglass.epsilon import MICRO, MOST, as_float, fraction, micro, text
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_message_shows_the_setting():
 def test_text_and_fraction_are_exact_and_read_back(parts):
     assert micro(text(parts)) == parts
     assert micro(fraction(parts)) == parts
-    assert micro(number(parts)) == parts
+    assert micro(as_float(parts)) == parts
     assert fraction(parts) == Fraction(text(parts)) == Fraction(parts, 10**6)
 
 

@@ -42,7 +42,7 @@ def fraction(parts: int) -> Fraction:
     return Fraction(parts, MICRO)
 
 
-def number(parts: int) -> float:
+def as_float(parts: int) -> float:
     """The epsilon of so many millionths, to show."""
     return parts / MICRO
 

@@ -2,7 +2,7 @@
 
 
 class IsinglassError(Exception):
-    """Base of our own errors. The command line prints its text as one sentence and exits 2."""
+    """Base of our own errors; the text is one sentence that says what to do."""
 
 
 class TableError(IsinglassError):

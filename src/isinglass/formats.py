@@ -10,7 +10,7 @@ from typing import Any
 
 
 def finite(value: Any) -> bool:
-    """Whether a number is there to be shown."""
+    """Whether a value is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
@@ -35,18 +35,18 @@ def number(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends, rounded outwards so that whatever was between them still is; or a dash."""
+    """Both ends, rounded outward so that whatever was between them still is; or a dash."""
     if low is None or high is None or not (finite(low) and finite(high)):
         return "–"
     return f"{_rounded(low, math.floor)} to {_rounded(high, math.ceil)}"
 
 
-def _rounded(value: float, outwards: Callable[[float], int]) -> str:
+def _rounded(value: float, outward: Callable[[float], int]) -> str:
     percent = round(100 * value, 9)  # as it stands, 100 * 0.07 is a little more than 7
     if 0 < percent < 1 or 99 < percent < 100:
-        tenths = outwards(round(10 * percent, 9))
+        tenths = outward(round(10 * percent, 9))
         return f"{tenths / 10:.1f} %" if 0 < tenths < 1000 else f"{tenths // 10} %"
-    return f"{outwards(percent)} %"
+    return f"{outward(percent)} %"
 
 
 def printable(text: str, *, keep: str = "") -> str:
@@ -69,7 +69,7 @@ def _escaped(character: str) -> str:
 
 
 def shorten(text: str, most: int = 200) -> str:
-    """The text, without its middle where a file has put a novel there."""
+    """The text, its middle replaced by an ellipsis if it is longer than `most`."""
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 

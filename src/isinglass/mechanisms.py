@@ -1,4 +1,4 @@
-"""Public names of the mechanisms, loaded on first use: random answers, and tests of them."""
+"""Public names of the curator's privacy mechanisms, loaded lazily."""
 
 from isinglass.lazy import lazy_names
 

@@ -36,7 +36,7 @@ class Promise:
             raise ValueError("an audited promise, and no other, names the attackers tried")
 
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The promise as a sentence."""
         if self.kind == "heuristic":
             return "Heuristic: nothing is proved about what this release hides."
         if self.kind == "audited":

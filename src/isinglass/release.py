@@ -177,7 +177,7 @@ def read_facts(path: str | Path) -> Facts:
 
 
 def _bare(field_: pa.Field) -> pa.Field:
-    """A field without the notes its makers hung on it, at any depth."""
+    """The field without metadata, at any depth."""
     kind = field_.type
     if pa.types.is_struct(kind):
         kind = pa.struct([_bare(kind.field(i)) for i in range(kind.num_fields)])
@@ -202,7 +202,7 @@ class ReleaseWriter:
         self._columns = list(columns)
         kind = pa.from_numpy_dtype(np.dtype(dtype))
         # Whatever else the table's schema says about the columns kept stays with the table.
-        passed_on = (_bare(field) for field in kept)
+        passed_on = (_bare(column) for column in kept)
         self._schema = pa.schema([*(pa.field(c, kind) for c in columns), *passed_on])
         self._kept_schema = kept
         size = np.dtype(dtype).itemsize * max(len(self._columns), 1)

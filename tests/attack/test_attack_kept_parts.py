@@ -13,8 +13,8 @@ from isinglass.attack.kept.calendar_parts import (
     seconds_of_texts,
 )
 from isinglass.attack.kept.derived_columns import recipes
-from isinglass.attack.kept.groups import together
-from isinglass.attack.kept.part_choice import rate
+from isinglass.attack.kept.grouping_selection import rate
+from isinglass.attack.kept.groups import intersect_groupings
 from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.kept_columns import KeptColumnsAttack
 from isinglass.attack.knowledge import ColumnStatistics, KeptColumns, PopulationSample
@@ -198,7 +198,7 @@ def test_a_missing_number_does_not_hide_the_digits_of_others():
 
 def test_groups_of_two_groupings_together():
     a, b = np.array([0, 0, 1, 1, 0]), np.array([2, 0, 2, 2, 2])
-    found = together([a, b])
+    found = intersect_groupings([a, b])
     same = (a[:, None] == a) & (b[:, None] == b)
     np.testing.assert_array_equal(found[:, None] == found, same)
     assert found.max() == 2

@@ -11,7 +11,7 @@ import isinglass as ig
 from isinglass.auditing.context import subject_of
 from isinglass.auditing.detection import default_detector
 from isinglass.auditing.files.align import Loaded
-from isinglass.auditing.files.persons import guess_persons, person_codes
+from isinglass.auditing.files.persons import guess_persons, person_codes, person_column
 from isinglass.auditing.membership import area_under_curve, membership
 from isinglass.auditing.report.sentences import sentences
 from isinglass.auditing.resample import redraw
@@ -106,6 +106,12 @@ def guessed(frame):
 )
 def test_a_column_that_repeats_as_an_identifier_does_is_taken_for_one(name, values, is_taken):
     assert (guessed(pd.DataFrame({name: values})) == name) is is_taken
+
+
+def test_numbers_that_are_not_whole_name_nobody():
+    frame = pd.DataFrame({"stay": np.repeat(np.arange(40) / 4, 2)})
+    with pytest.raises(AuditError, match="column stay holds numbers that are not whole"):
+        person_column(open_table(frame), "stay", Loaded("t", np.zeros((80, 1)), None))
 
 
 def test_a_telling_name_comes_first():

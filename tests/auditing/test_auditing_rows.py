@@ -13,7 +13,7 @@ import pytest
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.dependence import dependence
-from isinglass.auditing.files.provenance import KeyFacts
+from isinglass.auditing.files.key_match import KeyFacts
 from isinglass.auditing.findings import NOT_MEASURED, RECOVERED, RESISTED
 from isinglass.auditing.report.sentences import sentences
 from isinglass.perturb.key import read_key

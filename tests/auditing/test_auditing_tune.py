@@ -16,7 +16,7 @@ from isinglass.auditing.tuning import tune as searching
 from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
 from isinglass.auditing.tuning.points import Point
-from isinglass.auditing.tuning.search_space import Candidate, between, candidates, searchable
+from isinglass.auditing.tuning.search_space import Candidate, candidates, refine, searchable
 from isinglass.cli.options import perturbation_for
 from isinglass.errors import AuditError
 from isinglass.formats import html_text
@@ -203,10 +203,10 @@ def test_no_value_of_the_table_stands_in_the_book(made_up, tmp_path):
 
 def test_strengths_next_to_the_best_are_between_its_neighbors():
     tried = [Candidate("gaussian", v) for v in (0.1, 0.25, 1, 4)] + [Candidate("tanh", 0.5)]
-    near = between(Candidate("gaussian", 1), tried)
+    near = refine(Candidate("gaussian", 1), tried)
     assert [c.value for c in near] == [0.5, 2.0]
-    assert between(Candidate("linear"), tried) == []
-    assert [c.value for c in between(Candidate("adaptive", 3), [Candidate("adaptive", 4)])] == []
+    assert refine(Candidate("linear"), tried) == []
+    assert [c.value for c in refine(Candidate("adaptive", 3), [Candidate("adaptive", 4)])] == []
 
 
 def test_weak_noise_gives_more_away_than_strong_noise():

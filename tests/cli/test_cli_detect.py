@@ -410,7 +410,7 @@ def test_help_names_every_option(run):
 
 @pytest.mark.parametrize("free", [0, 1])
 def test_where_hardly_any_memory_is_free_it_still_begins(found, monkeypatch, free):
-    monkeypatch.setattr("isinglass.table.batches.available_bytes", lambda: free)
+    monkeypatch.setattr("isinglass.memory.available_bytes", lambda: free)
     X = RNG.normal(size=(300, 3))
     write(pd.DataFrame(X, columns=list("abc")), "some.csv")
     assert found("some.csv", "-n", 4)["outliers"] == brute(X, 4, 5)

@@ -18,7 +18,7 @@ from safetensors.numpy import load, save
 
 from isinglass import cli
 from isinglass.auditing.files import audit_files as files
-from isinglass.auditing.files.provenance import facts_of
+from isinglass.auditing.files.provenance import read_own_facts
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.evaluation import Measurement
@@ -142,7 +142,7 @@ def test_what_a_release_says_of_itself_is_read_or_refused(folder, method):
     def write(text):
         pq.write_table(table.replace_schema_metadata({b"isinglass": text.encode()}), "f.parquet")
 
-    read_all(facts, write, lambda: facts_of("f.parquet"))
+    read_all(facts, write, lambda: read_own_facts("f.parquet"))
 
 
 @pytest.mark.parametrize("method", METHODS)

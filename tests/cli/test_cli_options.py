@@ -185,7 +185,10 @@ def test_messages_name_parameters_and_the_command_line_its_options(table):
         assert spell("alpha", 0.1) == "--set alpha=0.1"
         call = spell_call("Ledger.amend", cap=2_000_000, reason=...)
         assert call == "`isinglass ledger amend LEDGER --budget 2 --reason TEXT`"
+        assert spell_call("Ledger.admit") == "`isinglass ledger admit`"
+        assert spell_call("Ledger.verify") == "`isinglass ledger verify`"
     assert spell_call("Ledger.amend", cap=1, reason=...) == "`Ledger.amend(cap=1, reason=…)`"
+    assert spell_call("Ledger.verify") == "`Ledger.verify()`"
 
 
 def test_no_sentence_below_the_command_line_names_an_option():

@@ -44,11 +44,11 @@ def brute(A, B=None, k=5, by="mean", weights=None, discrete=()):
 
 def beside(A, B, k=5, by="mean", **settings):
     """Scores of the rows of A beside those of B; one that equals a row of B is that row."""
-    scores, own = brute(A, B, k, by, **settings), brute(B, k=k, by=by, **settings)
+    scores = brute(A, B, k, by, **settings)
     for i, row in enumerate(np.asarray(A)):
         same = np.flatnonzero((np.asarray(B) == row).all(axis=1))
-        if len(same):
-            scores[i] = own[same[0]]
+        if len(same):  # all pairs of B would be gigabytes, and one row of them is needed
+            scores[i] = brute([row], np.delete(B, same[0], axis=0), k, by, **settings)[0]
     return scores
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from isinglass import chance
 from isinglass.measure.separation import (
-    ATTACKERS,
+    COMPONENT_SCALINGS,
     MOST_ROWS,
     correlations,
     naming_levels,
@@ -82,7 +82,7 @@ def test_levels_are_the_deviation_of_the_guess():
         for k in range(3):
             upright = parts[:, k] * np.sign(K[i, k])
             factors = {"raw": 1.0, "variance": deviation[i], "linear": deviation[i] * abs(K[i, k])}
-            for attacker in ATTACKERS:
+            for attacker in COMPONENT_SCALINGS:
                 left = (X[:, i] - factors[attacker] * upright).std(ddof=1)
                 level = naming_levels(X, parts, attacker)[i, k]
                 assert level == pytest.approx(left, abs=1e-12)
@@ -136,7 +136,7 @@ def test_constant_columns_are_left_out(uniform):
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (3, 5), (40, 1), (4, 4)])
 def test_tiny_tables_give_finite_levels(shape):
     X = np.random.default_rng(14).random(shape)
-    for attacker in ATTACKERS:
+    for attacker in COMPONENT_SCALINGS:
         found = separation_levels(X, rotated(X), np.random.default_rng(0), attacker=attacker)
         assert np.isfinite([found.minimum, found.average]).all()
 

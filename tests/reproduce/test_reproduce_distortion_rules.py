@@ -21,7 +21,7 @@ from isinglass_papers.distortion.moments import (
 )
 from isinglass_papers.distortion.projected import size_claim
 from isinglass_papers.distortion.rates import good_claim
-from isinglass_papers.distortion.rules import Repeated, counted, refuted
+from isinglass_papers.distortion.rules import Repeated, refuted, verdict_by_count
 from isinglass_papers.distortion.saturated_corners import corner_claim
 from isinglass_papers.distortion.saturation import ExplainedShares, meaning_claim, range_claim
 from isinglass_papers.distortion.scores import ScorePair, score_claims
@@ -42,8 +42,8 @@ def over(mean, deviation=1.0, keys=50):
 
 
 def test_counting_and_counterexamples():
-    assert [counted(n, 2) for n in (2, 1, 0)] == [HOLDS, PARTLY, OURS_DIFFER]
-    assert counted(0, 2, none=FAILS) == FAILS
+    assert [verdict_by_count(n, 2) for n in (2, 1, 0)] == [HOLDS, PARTLY, OURS_DIFFER]
+    assert verdict_by_count(0, 2, none=FAILS) == FAILS
     assert [refuted(found) for found in (True, False)] == [FAILS, OURS_DIFFER]
 
 

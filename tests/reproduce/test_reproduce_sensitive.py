@@ -220,7 +220,7 @@ def test_a_table_of_six_records_by_hand():
     assert sparse.recall == pytest.approx(hits / 3)
     assert sparse.precision == pytest.approx(hits / (hits + alarms))
     assert sparse.f1 == pytest.approx(2 / (1 / sparse.precision + 1 / sparse.recall))
-    assert sparse.labelled_precision == pytest.approx((1 - error(2)) / (hits + alarms))
+    assert sparse.labeled_precision == pytest.approx((1 - error(2)) / (hits + alarms))
     beside = {n.what: n for n in numbers([found], [])}
     dp = found.score("dp")
     assert beside["Thyroid: precision of DP"].ours == dp.precision

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.attack.base import Attack, all_seen
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, PopulationSample
-from isinglass.attack.known_input import distinct_pairs
 from isinglass.attack.lattice.combinations import MOST_LISTED, Images, Levels, check_work
 from isinglass.attack.learning.forward_map import Pairs
 from isinglass.attack.learning.learners import (
@@ -24,6 +23,7 @@ from isinglass.attack.learning.learners import (
     products,
 )
 from isinglass.attack.learning.regression import Fit
+from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -124,7 +124,7 @@ class DecodingAttack(Attack):
         """The table as the combinations of values that explain its rows."""
         known = Knowledge.of(knowledge)
         decoder = self.learn(released, known)
-        rows, records = distinct_pairs(known.need(KnownPairs), len(decoder.seen))
+        rows, records = distinct_pairs(known.need(KnownPairs), len(decoder.seen), required=True)
         statistics = statistics_for(known, records.shape[1])
         pool = _records(known, records)
         mean = pool.mean(axis=0) if statistics is None else statistics.mean
@@ -136,7 +136,7 @@ class DecodingAttack(Attack):
         """The map that the pairs teach; an `AttackError` where there is nothing to decode."""
         known = Knowledge.of(knowledge)
         Z = all_seen(released, known.without(KeptColumns))
-        rows, records = distinct_pairs(known.need(KnownPairs), len(Z))
+        rows, records = distinct_pairs(known.need(KnownPairs), len(Z), required=True)
         statistics, pool = statistics_for(known, records.shape[1]), _records(known, records)
         bounds = (None, None) if statistics is None else (statistics.low, statistics.high)
         levels = Levels.of(pool, *bounds)

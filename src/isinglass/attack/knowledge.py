@@ -295,6 +295,10 @@ class KeptColumns(Fact):
         """The same of some rows."""
         return replace(self, values=self.values[rows])
 
+    def n_combinations(self) -> int:
+        """How many different rows of values there are."""
+        return len(np.unique(self.values, axis=0))
+
     @property
     def is_category(self) -> NDArray[np.bool_]:
         """For each column, whether its numbers are codes."""

@@ -50,6 +50,7 @@ from isinglass.attack.learning.regression import (
     fit_rigid,
 )
 from isinglass.attack.learning.simulated_pairs import MOST_PAIRS, fit_simulated
+from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -120,7 +121,7 @@ class KnownInputAttack(Attack):
         known = Knowledge.of(knowledge)
         Z = _released_together(released, known)
         pairs = known.need(KnownPairs)
-        rows, records = distinct_pairs(pairs, len(Z))
+        rows, records = distinct_pairs(pairs, len(Z), required=True)
         statistics = statistics_for(known, records.shape[1])
         # Releases are made of columns brought to [0, 1], and only there is a rotation rigid.
         bounds = scaling_bounds(known, records.shape[1])
@@ -271,18 +272,6 @@ def _best(candidates: list[tuple[Fit, Array]], n_plain: int) -> tuple[Array, Arr
     return guess, left_out
 
 
-def distinct_pairs(pairs: KnownPairs, n_rows: int) -> tuple[NDArray[np.intp], Array]:
-    """Rows and records of the pairs, each row once; an `AttackError` where they cannot be."""
-    if not len(pairs.rows):
-        raise AttackError("known pairs are none at all; this attack needs at least 1")
-    if pairs.rows.min() < 0 or pairs.rows.max() >= n_rows:
-        raise AttackError(f"known pairs must name rows of the release, 0 to {n_rows - 1}")
-    if not np.isfinite(pairs.records).all():
-        raise AttackError("known pairs hold numbers that are not finite")
-    rows, first = np.unique(pairs.rows, return_index=True)
-    return rows, pairs.records[first]
-
-
 def _balanced(Z: Array, known: Knowledge, width: int) -> Array:
     """Releases in comparable units: a least norm and a distance depend on them.
 
@@ -321,8 +310,8 @@ def just_enough(shown: Array, Z: Array, precision: float) -> bool:
 def same_distances(Z: Array, X: Array) -> bool:
     """Whether the pairs lie as far from their mean, and at the same angles, as their records."""
     before, after = X - X.mean(axis=0), Z - Z.mean(axis=0)
-    products = before @ before.T
-    return bool(np.allclose(after @ after.T, products, rtol=0, atol=1e-5 * products.max()))
+    inner = before @ before.T
+    return bool(np.allclose(after @ after.T, inner, rtol=0, atol=1e-5 * inner.max()))
 
 
 def plausible(guess: Array, X: Array, deviation: Array | None) -> bool:

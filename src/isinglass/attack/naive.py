@@ -23,7 +23,7 @@ class NaiveAttack(Attack):
     """Take released column i for the table's column i.
 
     A released column that lies in the table's units (the method is known to keep them, or mean
-    and deviation look like it) is taken for the value plus noise, and drawn towards the mean by
+    and deviation look like it) is taken for the value plus noise, and drawn toward the mean by
     as much as its variance exceeds the table's. Any other is moved to the column's known mean and
     deviation. A constant released column, and a release with another number of columns, say
     nothing, and the guess is the mean.

@@ -31,7 +31,7 @@ from isinglass.attack.linking.pattern_choice import (
 from isinglass.attack.linking.pattern_fits import PatternLinker
 from isinglass.attack.linking.pattern_kinds import SOME, features_of, scalings_of
 from isinglass.attack.linking.record_fit import blocks
-from isinglass.attack.linking.row_functions import learned_functions
+from isinglass.attack.linking.row_invariants import learned_functions
 from isinglass.attack.linking.two_records import two_records
 from isinglass.attack.linking.wrapped import wrapped
 from isinglass.errors import AttackError

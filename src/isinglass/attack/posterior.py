@@ -244,7 +244,8 @@ def _best_width(S: Array, variance: Array, rng: np.random.Generator) -> float:
 def _posterior_mean(z: Array, S: Array, variance: Array, width: float) -> Array:
     d = S.shape[1]
     covariance = np.cov(S, rowvar=False).reshape(d, d)
-    # Few records give a covariance that is too sure of itself: draw it towards its diagonal.
+    # The covariance of few records underestimates the variance, so it is shrunk toward the
+    # diagonal.
     trust = len(S) / (len(S) + d)
     covariance = trust * covariance + (1 - trust) * np.diag(np.diag(covariance))
     inner = width**2 * covariance

@@ -25,20 +25,21 @@ from isinglass.measure.separation import sample_rows
 
 Array = NDArray[Any]
 
-#: So many records of the sample, and rows of the release, meet when the fit is refined.
+#: Most records of the sample, and most released rows, used to refine the fit.
 MOST_RECORDS, MOST_ROWS = 500, 12_000
-#: Axes whose deviations differ by less than this factor may stand in either order.
+#: Axes whose deviations differ by less than this factor may be matched in either order.
 NEAR = 1.25
 
 
 class SampleAttack(Attack):
     """Align the release's principal axes with a sample's; no pair is needed.
 
-    Axes are taken in the order of their variance. Which way each points, and which is which among
-    axes of nearly the same variance, is settled by the marginal distributions along them. Then
-    the release is turned on, like a key in a lock, as long as records of the sample come nearer
-    to their nearest released rows: where the sample holds records of the table, they often meet.
-    A few hundred records of the sample, chosen by `random_state`, take part in that.
+    Axes are taken in the order of their variance. The sign of each, and the order of axes of
+    nearly the same variance, are chosen by the marginal distributions along them. Then the
+    release is rotated and shifted further, by iterative closest points, as long as records of the
+    sample come nearer to their nearest released rows: where the sample holds records of the
+    table, they often coincide. A few hundred records of the sample, chosen by `random_state`, are
+    used for that.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class SampleAttack(Attack):
         rng = chance.generator(self.random_state)
         scores, sample_scores = scores[:, :k], sample_scores[:, :k]
         if not (Z.shape[1] == d and _same_size(scores, sample_scores)):
-            # No rotation: its axes were stretched too, and get the sample's deviations back.
+            # No rotation: axes were scaled too, so each gets the deviation of the sample's axis.
             order, _, _ = _match(scores, sample_scores)
             scores = scores * (deviations(sample_scores)[order] / divisors(deviations(scores)))
         order, signs, doubtful = _match(scores, sample_scores)
@@ -92,7 +93,7 @@ class SampleAttack(Attack):
 
 
 def _principal(table: Array) -> tuple[Array, Array]:
-    """Axes of falling variance, one a column, and the rows along them; rounding is no axis."""
+    """Principal axes as columns, by falling variance, without those of rounding; and scores."""
     centered = table - table.mean(axis=0)
     values, vectors = np.linalg.eigh(centered.T @ centered)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -102,7 +103,7 @@ def _principal(table: Array) -> tuple[Array, Array]:
 
 
 def _match(scores: Array, theirs: Array) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
-    """For each of our axes, whose it is and which way it points; and which are doubtful in that."""
+    """For each released axis the sample's that matches, and its sign; axes of doubtful sign."""
     from scipy.optimize import linear_sum_assignment
 
     width, their_width = deviations(scores), deviations(theirs)
@@ -132,7 +133,7 @@ def _refined(
     doubtful: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Turn axes round, then rotate and shift, while the sample comes nearer to the release."""
+    """Flip axes, then rotate and shift, while the sample comes nearer to the release."""
     rows = scores[sample_rows(len(scores), rng, MOST_ROWS)]
     sample = theirs[sample_rows(len(theirs), rng, MOST_RECORDS)]
     few = rows[sample_rows(len(rows), rng, 2_000)]

@@ -30,7 +30,7 @@ def default_detector(n_rows: int, n_outliers: int | None = None) -> DistanceOutl
 
 
 class Truth:
-    """What a detector finds in the table itself, kept so that every release is held against it."""
+    """Scores and strongest outliers of the table itself, with which releases are compared."""
 
     def __init__(
         self, table: Array, detector: Detector, rng: np.random.Generator, labels: Array | None
@@ -47,7 +47,7 @@ class Truth:
         self._labels = labels
 
     def compare(self, released: Array) -> Detection:
-        """How much of it a release shows; rows must correspond."""
+        """Compare the outliers of a release with the table's; rows must correspond."""
         fitted = clone(self._detector).fit(released)
         found = _strongest(fitted, released, self.n_outliers)
         true = np.zeros(self.n_rows, dtype=bool)
@@ -86,7 +86,7 @@ class Truth:
 
 
 def unknown_detection(truth: Truth) -> Detection:
-    """Where rows do not correspond nobody can say which outlier is which."""
+    """Detection without a rate, for a release whose rows do not correspond to the table's."""
     return Detection(
         rate=None, low=None, high=None, n_outliers=truth.n_outliers,
         chance=truth.n_outliers / truth.n_rows,

@@ -64,11 +64,11 @@ def audit(
     table : array, frame or path
         The original records.
     release : array, frame, path or Release
-        What left; whoever made it, and however. An array has the table's order. A frame, a path
-        or a `Release` is audited as `isinglass audit` does: columns are found by name and role,
-        rows as the release says or as they fit, and `key`, `passphrase`, `drop`, `one_hot`,
-        `missing`, `id_column`, `label`, `person`, `encoding` and `delimiter` are taken as the
-        command's options. What is marked *arrays* below goes with arrays only.
+        What left; whoever made it, and however. An array has the table's order. Of a frame, a
+        path or a `Release`, columns are found by name and role, and rows are matched as the
+        release says or as they fit; `key`, `passphrase`, `drop`, `one_hot`, `missing`,
+        `id_column`, `label`, `person`, `encoding` and `delimiter` go with these only. What is
+        marked *arrays* below goes with arrays only.
     perturbation : Perturbation, optional
         What made the release, fitted or not. Keys are then drawn anew `n_trials` times, with one
         record in five held out for the control. A fitted one also shows what its key is worth.
@@ -179,11 +179,11 @@ def _audit_files(table: Any, release: Any, files: dict[str, Any], same: dict[str
     code = ", ".join([*names, *arguments])
     settings = {"code": f"report = ig.audit({code})"}
     if key is not None:
-        from isinglass.auditing.files.provenance import opened_key
+        from isinglass.auditing.files.key_match import open_key_file
 
         if same["perturbation"] is not None:
             raise ValueError("perturbation must be left out where key is given, which brings it")
-        same["perturbation"], files["key"] = opened_key(key, passphrase=passphrase)
+        same["perturbation"], files["key"] = open_key_file(key, passphrase=passphrase)
     if isinstance(release, str | Path):
         return audit_files(table, release, settings=settings, **files, **same)
     with tempfile.TemporaryDirectory(prefix="isinglass-") as folder:

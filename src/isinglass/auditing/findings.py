@@ -348,7 +348,7 @@ class Findings:
         )
 
     def to_contract(self) -> dict[str, Any]:
-        """The short form that `isinglass audit` prints as JSON; its shape does not change."""
+        """The short form for programs, as plain values; its shape does not change."""
         named = ("name", "knowledge")  # of an attack that failed nothing else is known
         attack = ("name", "knowledge", "success", "low", "high", "baseline", "control")
         return {

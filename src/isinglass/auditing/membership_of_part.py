@@ -15,13 +15,13 @@ from isinglass.auditing.scene import Scene
 
 Array = NDArray[Any]
 
-#: Records that are compared at most, standard errors of an interval, and products this may cost.
-_COMPARED, _ERRORS, _WORK = 2_000, 2.0, 1e11
-#: Columns are the table's own where their means are so near, in deviations.
-_NEAR = 0.3
-#: Members are told where imitations with them are this much nearer to the release than without.
-_CLEARLY = 0.6
-#: Sizes of noise under which releases are imitated, in deviations, and quantiles that must agree.
+#: Most records compared, standard errors from the area to its bounds, and most multiplications.
+_MOST_COMPARED, _STANDARD_ERRORS, _MOST_WORK = 2_000, 2.0, 1e11
+#: Columns are taken for the table's own where means differ by no more, in deviations.
+_SAME_MEAN = 0.3
+#: Most distance of the best imitation, as a share of that of imitations without the records.
+_MUCH_NEARER = 0.6
+#: Sizes of noise in the imitations, in deviations, and quantiles of distances compared.
 _SIZES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 _QUANTILES = np.linspace(0.02, 0.98, 49)
 
@@ -39,9 +39,9 @@ def membership_of_part(scene: Scene, rng: np.random.Generator) -> tuple[Membersh
     if X.shape[1] != Z.shape[1] or not 0.1 <= share <= 0.9 or not varies.any():
         return ()
     X, Z = X[:, varies] / unit[varies], Z[:, varies] / unit[varies]
-    asked = rng.permutation(len(X))[: min(_COMPARED, len(X) // 2)]
-    if (np.abs(Z.mean(axis=0) - X.mean(axis=0)) > _NEAR).mean() > 0.1 or (
-        2.0 * len(_SIZES) * len(asked) * Z.size > _WORK
+    asked = rng.permutation(len(X))[: min(_MOST_COMPARED, len(X) // 2)]
+    if (np.abs(Z.mean(axis=0) - X.mean(axis=0)) > _SAME_MEAN).mean() > 0.1 or (
+        2.0 * len(_SIZES) * len(asked) * Z.size > _MOST_WORK
     ):
         return ()
     shown = np.quantile(nearest_rows(Z, X[asked], 1)[0], _QUANTILES)
@@ -60,7 +60,7 @@ def membership_of_part(scene: Scene, rng: np.random.Generator) -> tuple[Membersh
         # As near as the rows of strangers are, the records asked about need not have left at all.
         rows = X[rng.choice(strangers, size=len(Z))] + noise
         strange = min(strange, _off(nearest_rows(rows, X[asked], 1)[0][:, 0], shown))
-    if unlike > _CLEARLY * strange:
+    if unlike > _MUCH_NEARER * strange:
         area = 0.5
     return (
         MembershipResult(
@@ -68,8 +68,8 @@ def membership_of_part(scene: Scene, rng: np.random.Generator) -> tuple[Membersh
             knowledge=f"{scene.statistics.describe()}, and the record in question",
             attacker=OUTSIDER,
             area=area,
-            low=max(0.0, area - _ERRORS * error),
-            high=min(1.0, area + _ERRORS * error),
+            low=max(0.0, area - _STANDARD_ERRORS * error),
+            high=min(1.0, area + _STANDARD_ERRORS * error),
             n_members=len(Z),
             n_others=len(X) - len(Z),
         ),

@@ -20,7 +20,7 @@ KNOWN = {
         "maximum_column_gain",
         "maximum_outlier_gain",
     },
-    "release": {"maximum_verbatim", "maximum_unique", "origin", "order"},
+    "release": {"maximum_verbatim", "maximum_unique", "origin", "order", "kept"},
     "linkage": {"minimum_level", "quantile"},
     "risks": {
         "attacker",

@@ -121,7 +121,7 @@ def _scored(
     guess: Array,
     truth: Array,
     yard: Yardstick,
-    constants: _Blind,
+    baseline: _Blind,
     held_out: Array | None,
     rng: np.random.Generator,
 ) -> Score:
@@ -129,7 +129,7 @@ def _scored(
     chosen, outlier = _unknown_rows(scene, step, len(truth))
     guess, truth = guess[:, yard.varies], truth[:, yard.varies]
     others = truth if held_out is None else held_out[:, yard.varies]
-    blind = _blind(step.knowledge, truth[chosen | outlier], constants)
+    blind = _blind(step.knowledge, truth[chosen | outlier], baseline)
     parts: dict[str, Any] = {"outlier": outlier, "chosen": chosen, "others": others, "rng": rng}
     scores = []
     if scene.rows_correspond is not False:
@@ -219,7 +219,7 @@ def _unknown_rows(scene: Scene, step: Step, n: int) -> tuple[NDArray[np.bool_], 
     return scene.split.chosen[:n] & ~known, scene.split.outlier[:n] & ~known
 
 
-def _blind(knowledge: Knowledge, truth: Array, constants: _Blind) -> dict[str, Array]:
+def _blind(knowledge: Knowledge, truth: Array, baseline: _Blind) -> dict[str, Array]:
     """Constants for each column, from the records this attacker has seen.
 
     One who has seen none is granted those of the truth itself: a baseline that is
@@ -235,7 +235,7 @@ def _blind(knowledge: Knowledge, truth: Array, constants: _Blind) -> dict[str, A
     colluders = knowledge.find(Colluders)
     if colluders is not None and colluders.tables:
         records.append(np.vstack(colluders.tables))
-    return constants.of(max(records, key=len), whole=True) if records else constants.of(truth)
+    return baseline.of(max(records, key=len), whole=True) if records else baseline.of(truth)
 
 
 class _Blind:

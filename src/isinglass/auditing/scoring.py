@@ -241,15 +241,15 @@ def nearest_guesses(
 
     Where rows do not correspond, a record is given away by whichever released row shows it.
     """
-    return np.asarray(guess[nearest_rows(guess, truth, span, but=but)])
+    return np.asarray(guess[nearest_indices(guess, truth, span, but=but)])
 
 
-def nearest_rows(
+def nearest_indices(
     guess: Array, truth: Array, span: Array, *, but: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """For every record the number of the guess that comes nearest to it.
+    """For every record the index of the guess that comes nearest to it.
 
-    `but` is the number of one guess for each record that does not count.
+    `but` is the index of one guess for each record that does not count.
     """
     G, T = (np.asarray(m / span, dtype=np.float32) for m in (guess, truth))
     G_centered = G - G.mean(axis=0)

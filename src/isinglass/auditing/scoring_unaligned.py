@@ -13,8 +13,8 @@ from isinglass.auditing.scoring import (
     Score,
     Yardstick,
     above_chance,
+    nearest_indices,
     nearest_others,
-    nearest_rows,
     over_baseline,
     score_rows,
     wilson,
@@ -113,7 +113,7 @@ def score_unaligned(
         score = above_chance(score, score)
     if held_out is None or not len(held_out):
         return score
-    beside = guess[nearest_rows(guess, held_out, yard.span)]
+    beside = guess[nearest_indices(guess, held_out, yard.span)]
     control = np.abs(beside - held_out) <= yard.widths("within")
     return replace(score, control=float(control.mean()))
 
@@ -153,7 +153,7 @@ class _Sides:
     def by_guess(self, blinds: list[Array], given: Marks) -> _Pairs:
         """Each guess beside the record it shows best, but for records the attacker was given."""
         rows = self.rng.permutation(len(self.guess))[: _most(len(self.table))]
-        behind = nearest_rows(self.table, self.guess[rows], self.span)
+        behind = nearest_indices(self.table, self.guess[rows], self.span)
         counted = ~given[behind]
         if counted.any():
             rows, behind = rows[counted], behind[counted]
@@ -162,7 +162,7 @@ class _Sides:
         pairs.append((nearest_others(self.table, records, self.span), records))
         for other in blinds:
             some = other[self.rng.integers(0, len(other), len(rows))]
-            pairs.append((some, self.table[nearest_rows(self.table, some, self.span)]))
+            pairs.append((some, self.table[nearest_indices(self.table, some, self.span)]))
         return _Pairs(behind, pairs, self.table, self.span)
 
     def by_record(self, blinds: list[Array], asked: Marks) -> _Pairs:
@@ -171,10 +171,10 @@ class _Sides:
         if len(behind) > (most := _most(len(self.guess))):
             behind = np.sort(self.rng.choice(behind, most, replace=False))
         records = self.table[behind]
-        pairs = [(self.guess[nearest_rows(self.guess, records, self.span)], records)]
+        pairs = [(self.guess[nearest_indices(self.guess, records, self.span)], records)]
         pairs.append((nearest_others(self.table, records, self.span), records))
         for other in blinds:
-            pairs.append((other[nearest_rows(other, records, self.span)], records))
+            pairs.append((other[nearest_indices(other, records, self.span)], records))
         return _Pairs(behind, pairs, self.table, self.span)
 
 
@@ -190,7 +190,7 @@ def _of_whole_table(score: Score, records: Array, yard: Yardstick) -> Score:
 def _fitted(others: Array, records: Array) -> tuple[Array, Array]:
     """Other records on the line, column by column, that brings them nearest to these records.
 
-    An attack that shrinks what it shows towards the middle is nearer to everybody.
+    An attack that shrinks what it shows toward the middle is nearer to everybody.
     """
     x, z = records - records.mean(axis=0), others - others.mean(axis=0)
     square = np.square(z).sum(axis=0)
@@ -270,7 +270,9 @@ def _met(guess: Array, table: Array, unit: Array, rng: np.random.Generator) -> t
 def _alone(rows: Array, table: Array) -> float:
     """Share of rows that have a record to themselves; of a record's copies each may meet one."""
     records, copies = np.unique(table, axis=0, return_counts=True)
-    hits = np.bincount(nearest_rows(records, rows, np.ones(rows.shape[1])), minlength=len(records))
+    hits = np.bincount(
+        nearest_indices(records, rows, np.ones(rows.shape[1])), minlength=len(records)
+    )
     return float(np.minimum(hits, copies).sum() / len(rows))
 
 
@@ -289,10 +291,10 @@ def _fresh(table: Array, n_guesses: int, span: Array, rng: np.random.Generator) 
     draws, rest = table[order[:cut]], table[order[cut:]]
     if n_guesses < len(table):
         draws = draws[: _most(len(rest))]
-        records = rest[nearest_rows(rest, draws, span)]
+        records = rest[nearest_indices(rest, draws, span)]
     else:
         records = rest[: _most(len(draws))]
-        draws = draws[nearest_rows(draws, records, span)]
+        draws = draws[nearest_indices(draws, records, span)]
     far = _squared(nearest_others(rest, records, span), records, span)
     return _ratio(_squared(draws, records, span), far)
 

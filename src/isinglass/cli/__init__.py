@@ -116,7 +116,7 @@ def main() -> NoReturn:
     except UsageError as error:
         if is_help(error):
             for line in str(error).splitlines():  # of ours, and meant to be several
-                show.say(line)
+                show.print_message(line)
             sys.exit(2)
         _fail(usage_sentence(error), 2)
     except Exception as error:
@@ -127,7 +127,7 @@ def main() -> NoReturn:
 
 
 def _show_warning(message: Warning | str, *about: object, **more: object) -> None:
-    show.say(f"warning: {message}")
+    show.print_message(f"warning: {message}")
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -138,7 +138,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _fail(sentence: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    show.say(f"isinglass: {shorten(sentence, LONGEST)}")
+    show.print_message(f"isinglass: {shorten(sentence, LONGEST)}")
     sys.exit(code)
 
 

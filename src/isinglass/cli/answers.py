@@ -45,9 +45,9 @@ def price_document(prices: Sequence[Price], promise: Guarantee) -> dict[str, Any
 
 def refusal_document(refused: BudgetError, *, dry_run: bool) -> dict[str, Any]:
     """A refusal: the same keys with nothing in them, and why."""
-    from isinglass.epsilon import number
+    from isinglass.epsilon import as_float
 
-    facts = {name: number(getattr(refused, name)) for name in ("asked", "spent", "left")}
+    facts = {name: as_float(getattr(refused, name)) for name in ("asked", "spent", "left")}
     return {
         "prices" if dry_run else "answers": [],
         "spent": 0.0,

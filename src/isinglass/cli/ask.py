@@ -110,7 +110,7 @@ def ask(
     from isinglass.cli.options import check_question, listed_modes, refuse_ignored
     from isinglass.cli.stopping import saying
     from isinglass.curate.curator import Curator
-    from isinglass.curate.ledger.batch import printable
+    from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
     from isinglass.curate.ledger.ledger import Ledger
     from isinglass.epsilon import micro
@@ -132,7 +132,7 @@ def ask(
         ("--new-version", new_version),
     ):
         if word is not None:
-            printable(name, word)
+            check_printable(name, word)
     least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
     allowed = None if modes is None else listed_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):
@@ -205,7 +205,7 @@ def ask(
             **comparing,
         ) as curator:
             if curator.created and not dry_run:
-                show.say(f"note: {_place(ledger)} is new; its contract is written")
+                show.print_message(f"note: {_place(ledger)} is new; its contract is written")
             if newcomer and curator.created:
                 opened.admit(user, reason="the ledger's first use")
             promise = curator.guarantee(epsilon)  # nothing may fail once answers are paid for
@@ -222,7 +222,7 @@ def ask(
                 raise
             late = curator.overruns
         if late:
-            show.say(
+            show.print_message(
                 "note: the answers were not ready by their deadline and left at the next multiple "
                 "of it; how late they are can depend on the table, so keep this line to yourself"
             )

@@ -10,7 +10,7 @@ import typer
 from isinglass.cli import options, show
 
 if TYPE_CHECKING:
-    from isinglass.auditing.files.provenance import KeyFacts
+    from isinglass.auditing.files.key_match import KeyFacts
     from isinglass.auditing.findings import AttackResult, Findings
     from isinglass.auditing.report.report import Report
     from isinglass.perturb.base import Perturbation
@@ -170,7 +170,7 @@ def audit(
             kind = "public" if public else "internal: it names single records"
             show.echo(f"report     {out}  ({kind})")
     for note in sentences(report.findings.notes):
-        show.say(f"note: {note}")
+        show.print_message(f"note: {note}")
     if not report.passed:
         tell_unmet(report)
         raise typer.Exit(1)
@@ -180,7 +180,7 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
     """The fitted perturbation of a key file, and what else the key knows."""
     if path is None:
         return None, None
-    from isinglass.auditing.files.provenance import KeyFacts
+    from isinglass.auditing.files.key_match import KeyFacts
     from isinglass.perturb.key import read_key
     from isinglass.perturb.registry import restore
 

@@ -68,7 +68,7 @@ def audit_model(
         if out is not None:
             show.echo(f"report     {out}  ({'public' if public else 'internal'})")
     for note in sentences(report.findings.notes):
-        show.say(f"note: {note}")
+        show.print_message(f"note: {note}")
     if not report.passed:
         tell_unmet(report)
         raise typer.Exit(1)

@@ -26,7 +26,7 @@ def demo(
     stopped = f"stopped; {out} may hold part of the story, which the next demo there replaces"
     with saying(stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks
-        story = run(out, show.say)
+        story = run(out, show.print_message)
     report = out / "report.html"
     with whole_file(report) as temporary:
         temporary.write_text(render(story), encoding="utf-8")

@@ -93,7 +93,9 @@ def detect(
     from isinglass.kernels import jit, nearest
 
     if not jit.is_kept(nearest.search):
-        show.say("note: the search is compiled for this machine, once; this takes some seconds")
+        show.print_message(
+            "note: the search is compiled for this machine, once; this takes some seconds"
+        )
     begin = perf_counter()
     with show.Bar() as bar:
         rows = TableBlocks(table, features, missing=missing, scale=scale, progress=bar)
@@ -130,7 +132,7 @@ def detect(
         )
     else:
         _show(found, len(columns), seconds, out)
-    tell: Callable[[str], None] = show.say if as_json else show.echo
+    tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
         tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
@@ -182,7 +184,7 @@ def _mention_kept(file: Path, columns: Sequence[str]) -> None:
     with contextlib.suppress(ReleaseError):  # most files are no release
         kept = [name for name in read_facts(file).kept if name in columns]
         if kept:
-            show.say(
+            show.print_message(
                 f"note: {file} is a release; columns it kept as they are ({', '.join(kept)}) are "
                 "compared like the others; --drop them if they should not be"
             )
@@ -233,7 +235,7 @@ def _check_out(out: Path | None, read: Sequence[Path], *, force: bool) -> None:
 
 def _free() -> int:
     """Four fifths of the memory that is free; and where hardly any is, enough to begin."""
-    from isinglass.table.batches import available_bytes
+    from isinglass.memory import available_bytes
 
     return max(available_bytes() * 4 // 5, 64 << 20)
 

@@ -64,9 +64,9 @@ def _cores() -> int:
 
 
 def _memory() -> str:
-    from isinglass.table.batches import available_bytes, readable
+    from isinglass.memory import available_bytes, format_bytes
 
-    return f"{readable(available_bytes())} available"
+    return f"{format_bytes(available_bytes())} available"
 
 
 def _accelerators() -> str:

@@ -71,7 +71,7 @@ class Gate:
     ) -> None:
         """Attack the draft; raise `RefusedError` where the policy is not met."""
         from isinglass.auditing.files.audit_files import audit_files
-        from isinglass.auditing.files.provenance import KeyFacts
+        from isinglass.auditing.files.key_match import KeyFacts
 
         key = KeyFacts(draft.columns, draft.one_hot, draft.categories, draft.shuffle_key)
         self.report = audit_files(
@@ -115,9 +115,11 @@ class Gate:
             if self.target is not None:
                 self.report.save(self.target)
             tell_unmet(self.report)
-            show.say("isinglass: the policy refuses this release; nothing of it was written")
+            show.print_message(
+                "isinglass: the policy refuses this release; nothing of it was written"
+            )
             if self.target is not None:
-                show.say(f"isinglass: the report was written and says why: {self.target}")
+                show.print_message(f"isinglass: the report was written and says why: {self.target}")
             raise typer.Exit(1)
 
     def tell(self) -> None:
@@ -161,4 +163,4 @@ def tell_unmet(report: Report) -> None:
 
     for line in report.findings.policy:
         if not line.met:
-            show.say(f"policy: {line.demand}: not met: {measured(line)}")
+            show.print_message(f"policy: {line.demand}: not met: {measured(line)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import counted, echo, print_json, say
+from isinglass.cli.show import counted, echo, print_json, print_message
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger
@@ -87,7 +87,7 @@ def verify(
         print_json({"entries": found.entries, "head": found.head, "problems": list(found.problems)})
     elif found.problems:
         for problem in found.problems:
-            say(f"isinglass: {problem}")
+            print_message(f"isinglass: {problem}")
     else:
         echo(f"the chain of {counted(found.entries, 'row')} is whole; head {found.head}")
     if found.problems:

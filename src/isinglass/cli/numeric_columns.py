@@ -32,7 +32,7 @@ def read_numbers(
 
     from isinglass.cli.options import names_to_drop
     from isinglass.errors import TableError
-    from isinglass.table.batches import available_bytes, readable
+    from isinglass.memory import available_bytes, format_bytes
     from isinglass.table.columns import choose_columns
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
@@ -45,7 +45,7 @@ def read_numbers(
     source = Source(opened, columns, missing=missing, advice=advice)
     size = 16 * source.n_columns * (opened.n_rows or 0)
     if size > available_bytes():
-        raise TableError(f"{path} takes about {readable(size)} of memory, more than there is")
+        raise TableError(f"{path} takes about {format_bytes(size)} of memory, more than there is")
     blocks, done = [], 0
     for block in source.blocks():
         blocks.append(np.ascontiguousarray(block.X, dtype=np.float64))

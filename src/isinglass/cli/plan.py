@@ -1,4 +1,4 @@
-"""`isinglass plan`: beta, r and epsilon from public or past records."""
+"""`isinglass plan`: count limit, radius and epsilon, chosen on public records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plan(
     ),
     label: options.Label = None,
     beta: float | None = typer.Option(
-        None, "--beta", help="Records within r that an anomaly may have; default: a two-hundredth."
+        None, "--beta", help="Most records within r of an anomaly; default: 0.5 % of PUBLIC."
     ),
     r: float | None = typer.Option(None, "--r", help="The radius, where it is known already."),
     target_recall: float | None = typer.Option(
@@ -131,7 +131,7 @@ def plan(
     if as_json:
         show.print_json(found.to_json())
         return
-    _tell(found, chosen, space, out)
+    _print_plan(found, chosen, space, out)
     if found.chosen.queries_here:
         as_planned = _same_space(space, bounds, metric, p, drop, missing)
         show.echo(f"then     {_command(found, budget, as_planned)}")
@@ -217,7 +217,7 @@ def _space(
     return Space.declare(names, bounds=read_bounds(bounds), metric=metric, p=p)
 
 
-def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
+def _print_plan(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
     from isinglass.curate.planning.expected import SHARES
     from isinglass.epsilon import text
 
@@ -241,7 +241,7 @@ def _tell(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | No
 
 
 def _command(found: Plan, budget: str, space: list[str]) -> str:
-    """The line that asks as planned."""
+    """The `isinglass ask` command with the settings of the plan."""
     from isinglass.epsilon import text
 
     words = ["--beta", str(found.beta), "--r", repr(found.r), "--epsilon", text(found.chosen.micro)]
@@ -261,7 +261,7 @@ def _same_space(
     drop: list[str],
     missing: str,
 ) -> list[str]:
-    """The options of `ask` that read the table as the plan did and bring its space."""
+    """Options of `ask` that read the table as the plan did, in the same space."""
     words = [word for column in drop for word in ("--drop", column)]
     words += [] if missing == "error" else ["--missing", missing]
     if space is not None:

@@ -149,7 +149,7 @@ def release(
             caller=Caller(
                 reads=[bounds, public_matrix, passphrase_file, *also, policy_file(policy)],
                 writes={} if report is None else {"the report": report},
-                say=show.say,
+                say=show.print_message,
             ),
         )
     # A key brings its method.
@@ -167,7 +167,7 @@ def release(
             }
         )
     for warning in written.warnings:
-        show.say(f"warning: {warning}")
+        show.print_message(f"warning: {warning}")
     if as_json:
         return
     rows, columns = show.counted(written.rows, "row"), show.counted(written.columns, "column")

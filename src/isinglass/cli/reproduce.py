@@ -89,7 +89,7 @@ def reproduce(
 
 
 def _fetch(data: Path | None) -> None:
-    from isinglass.cli.show import say
+    from isinglass.cli.show import print_message
     from isinglass_papers.core.data import Sets
     from isinglass_papers.core.fetch import ELSEWHERE, OPENML, fetch
 
@@ -98,9 +98,11 @@ def _fetch(data: Path | None) -> None:
     for name in OPENML:
         if not (data / f"{name}.parquet").exists():
             fetch(name, data)
-            say(f"fetched {name}")
+            print_message(f"fetched {name}")
     if lacking := [name for name in ELSEWHERE if not Sets(data).has(name)]:
-        say(f"note: OpenML does not have these as they are used here: {', '.join(lacking)}")
+        print_message(
+            f"note: OpenML does not have these as they are used here: {', '.join(lacking)}"
+        )
 
 
 def _say_missing(papers: Sequence[str], data: Path | None) -> None:
@@ -112,10 +114,10 @@ def _say_missing(papers: Sequence[str], data: Path | None) -> None:
         return
     for paper, sets in missing.items():
         if sets:
-            show.say(f"missing for {paper}: {', '.join(sets)}")
+            show.print_message(f"missing for {paper}: {', '.join(sets)}")
     if any(name in OPENML for sets in missing.values() for name in sets):
-        show.say("`isinglass reproduce --data FOLDER --fetch` gets those that OpenML has")
-    show.say("what needs a missing set is not run, and is listed under NOT RUN")
+        show.print_message("`isinglass reproduce --data FOLDER --fetch` gets those that OpenML has")
+    show.print_message("what needs a missing set is not run, and is listed under NOT RUN")
 
 
 def _document(found: Reproduction) -> dict[str, Any]:

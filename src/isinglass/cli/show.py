@@ -20,8 +20,8 @@ def echo(*lines: str) -> None:
         print(printable(line), flush=True)
 
 
-def say(text: str) -> None:
-    """A line of prose; stdout stays free for results."""
+def print_message(text: str) -> None:
+    """Print a line of prose to stderr; stdout stays free for results."""
     print(printable(text), file=sys.stderr, flush=True)
 
 
@@ -31,7 +31,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """Such as `1 row` and `2,000 rows`."""
+    """A count with its noun, such as `1 row` or `2,000 rows`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

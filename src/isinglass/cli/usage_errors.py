@@ -62,6 +62,8 @@ class OptionSpelling(Spelling):
     settings = ("alpha", "n_components")
     calls: Mapping[str, str] = {
         "Ledger.amend": "isinglass ledger amend LEDGER",
+        "Ledger.admit": "isinglass ledger admit",
+        "Ledger.verify": "isinglass ledger verify",
         "Ledger.accept": "isinglass ledger verify LEDGER --accept",
     }
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from isinglass.epsilon import number, text
+from isinglass.epsilon import as_float, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Guarantee:
     @property
     def epsilon(self) -> float:
         """This answer's price."""
-        return number(self.micro)
+        return as_float(self.micro)
 
     @property
     def neighbors(self) -> str:
@@ -57,7 +57,7 @@ class Guarantee:
             return one
         if self.k is None:
             return f"{one}, which the question's own rule calls sensitive"
-        return f"{one}, which in the larger of them has {_crowd(self.beta, self.k, self.r)}"
+        return f"{one}, which in the larger of them has {_nearby(self.beta, self.k, self.r)}"
 
     @property
     def worst_case(self) -> float | None:
@@ -77,7 +77,7 @@ class Guarantee:
         return a + math.log1p(-math.exp(-a))
 
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The guarantee as a sentence."""
         e = text(self.micro)
         kind, whom = "differential", "every record"
         if self.privacy == "sensitive":
@@ -113,7 +113,7 @@ class Guarantee:
 
     @property
     def covered(self) -> str:
-        """Whom all answers together promise the cap."""
+        """The records for which all answers together stay within the cap."""
         beta, k, r, rule = self.beta_max, self.k_min, self.r_min, self.rule
         if beta is None and rule is None:  # no contract, or one without sensitive questions
             if self.privacy == "differential":
@@ -121,13 +121,13 @@ class Guarantee:
             beta, k, r = self.beta, self.k, self.r
         if beta is None or k is None or r is None:
             return f"a record that the rule of {rule or self.mode} calls sensitive"
-        return f"a record that has {_crowd(beta, k, r)}"
+        return f"a record that has {_nearby(beta, k, r)}"
 
     def to_json(self) -> dict[str, Any]:
         """The settings and the sentence, for JSON."""
         facts = asdict(self)
-        facts["epsilon"] = number(facts.pop("micro"))
-        facts["cap"] = None if self.cap is None else number(self.cap)
+        facts["epsilon"] = as_float(facts.pop("micro"))
+        facts["cap"] = None if self.cap is None else as_float(self.cap)
         worst = None if self.worst_case == math.inf else self.worst_case  # JSON has no infinity
         more = {"neighbours": self.neighbors, "worst_case": worst}
         return facts | more | {"sentence": self.sentence()}
@@ -136,7 +136,7 @@ class Guarantee:
 _EVERYONE = "a record"
 
 
-def _crowd(beta: int, k: int, r: float) -> str:
-    """How many records a sensitive record has around it."""
+def _nearby(beta: int, k: int, r: float) -> str:
+    """The neighbors a sensitive record must have, in words."""
     least = max(1, beta + 1 - k)
     return f"at least {least} record{'s' * (least > 1)} within {r:g}, itself included"

@@ -1,4 +1,4 @@
-"""Set-up of a curator: settings checked, table read and scaled."""
+"""Construction of a curator from its settings: question, contract, and table in its space."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODES = ("sparse", "sensitive", "dp")
 def question_for(
     mode: Any, beta: float | None, r: float | None, k: int, count_query: bool
 ) -> Question:
-    """The question that `mode` names, or is."""
+    """The question of `mode`, which may be a name, a question or a compiled mechanism."""
     if isinstance(mode, Compiled):
         raise ValueError("mode must be the compiled mechanism itself, which has its own chances")
     if isinstance(mode, Mechanism):
@@ -103,7 +103,7 @@ def contract_for(
 
 
 def first_terms(cap: int | None) -> Contract:
-    """What holds on a ledger's first use where nothing is said; the budget must be."""
+    """Default contract for a ledger's first use; raise CuratorError if no budget is given."""
     if cap is None:
         raise CuratorError(
             "budget must be given when a ledger is first used: the most that is ever spent at one "

@@ -217,7 +217,7 @@ class Autoencoder(Detector):
         """
         check_is_fitted(self, "_weights")
         low, factor = shift_and_factor(self._scaling, np.float32)
-        model = onnx_graph.built(
+        model = onnx_graph.build_model(
             self._weights, low, factor, reach=_REACH, threshold=self.threshold_
         )
         onnx_graph.write(path, model)

@@ -43,11 +43,11 @@ def graph_nodes(logistic: bool) -> list[Node]:
     ]
 
 
-def built(
+def build_model(
     weights: Weights, low: Array, factor: Array, *, reach: tuple[float, float], threshold: float
 ) -> Any:
-    """The graph with its constants, checked."""
-    onnx = _onnx_or_sentence()
+    """Build the model: the graph with its constants, checked."""
+    onnx = _import_onnx()
     node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
     real, truth = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
     W, a, V, b = weights.parts()
@@ -105,7 +105,7 @@ def write(path: str | Path, model: Any) -> None:
         temporary.write_bytes(data)
 
 
-def _onnx_or_sentence() -> Any:
+def _import_onnx() -> Any:
     try:
         import onnx
         import onnx.checker

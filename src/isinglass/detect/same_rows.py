@@ -12,8 +12,8 @@ Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 _ROWS = 1 << 16  # hashed at a time
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(32)
 
 
 class SameRows:
@@ -54,7 +54,7 @@ def _hashes(X: Array) -> Hashes:
         bits = part.view(np.uint64)
         total = np.zeros(len(bits), dtype=np.uint64)
         for column in bits.T:
-            total = (total ^ column) * _ODD
-            total ^= total >> _HALF
+            total = (total ^ column) * _MULTIPLIER
+            total ^= total >> _SHIFT
         out[start : start + _ROWS] = total
     return out

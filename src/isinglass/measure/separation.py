@@ -16,7 +16,8 @@ Array = NDArray[Any]
 
 #: Rows beyond this many sharpen the components little and cost time.
 MOST_ROWS = 20_000
-ATTACKERS = ("variance", "linear", "raw")
+#: Ways an attacker scales a component to guess a column.
+COMPONENT_SCALINGS = ("variance", "linear", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,10 @@ def separation_levels(
     and naming are at their best for the attacker. Of several random starts the lowest levels
     count. Columns that never vary are left out; without any other, the levels are 0.
     """
-    if attacker not in ATTACKERS:
-        raise ValueError(f"attacker must be one of {', '.join(ATTACKERS)}, got {attacker!r}")
+    if attacker not in COMPONENT_SCALINGS:
+        raise ValueError(
+            f"attacker must be one of {', '.join(COMPONENT_SCALINGS)}, got {attacker!r}"
+        )
     if n_starts < 1:
         raise ValueError(f"n_starts must be >= 1, got {n_starts}")
     table, seen = np.asarray(original), np.asarray(released)

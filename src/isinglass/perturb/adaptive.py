@@ -220,7 +220,7 @@ class AdaptiveNoise(Perturbation):
 
 
 def _n_candidates(n_rows: int, k: int) -> int:
-    """How many other records may count towards a record's level."""
+    """How many other records may count toward a record's level."""
     return n_rows - 1 if n_rows <= _ALL_UP_TO else min(n_rows - 1, max(256, 8 * k))
 
 

@@ -56,7 +56,7 @@ class Condensation(Perturbation):
     records of a group may all lie close to one of them.
 
     Utility: means and covariances within groups are kept on average, and with them those of the
-    table. Columns keep their names and units. A record stranger than its group is drawn towards
+    table. Columns keep their names and units. A record stranger than its group is drawn toward
     it, so single outliers fade as k grows.
 
     Weakness: new records lie near old ones; the fewer records a group has, the better somebody

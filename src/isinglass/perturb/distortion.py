@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass import chance
-from isinglass.activations import Activation, activation
+from isinglass.activations import Activation
+from isinglass.activations import activation as find_activation
 from isinglass.perturb.registry import Strength, Variant
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
@@ -226,14 +227,14 @@ class Distortion(ScaledPerturbation):
             raise ValueError(
                 f"center must be one finite number, or one for each of the {n_columns} columns"
             )
-        return activation(self.activation)
+        return find_activation(self.activation)
 
     def _invert(
         self, Z: Array, first_row: int, sample: ArrayLike | None, start: ArrayLike | None
     ) -> Array:
         from isinglass.theory.inversion import Population, invert, layer_by_layer
 
-        f = activation(self.activation)
+        f = find_activation(self.activation)
         if f.name == "sign":
             raise ValueError("no way back is known for activation sign")
         released, n_columns = Z, self.n_features_in_
@@ -265,7 +266,7 @@ class Distortion(ScaledPerturbation):
         return Network(tuple(layers), key.last, key.offset, f.function, f.derivative)
 
     def _mixer(self, dtype: Any) -> Callable[[Array], Array]:
-        key, f = self._key, activation(self.activation).function
+        key, f = self._key, find_activation(self.activation).function
         center = np.broadcast_to(np.asarray(self.center, dtype=np.float64), self.n_features_in_)
         # The slope multiplies what f sees, so it goes into the weights once.
         first = (key.first * self.slope).astype(dtype)

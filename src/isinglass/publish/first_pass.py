@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
+from isinglass.memory import available_bytes, format_bytes
 from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
 from isinglass.release_register import Register
-from isinglass.table.batches import available_bytes, one_ahead, readable
+from isinglass.table.batches import prefetch
 from isinglass.table.columns import listed
 from isinglass.table.fingerprint import Fingerprint
 from isinglass.table.prepare import Source
@@ -65,7 +66,7 @@ def look_at(
     order, prints = RowOrderCheck(source.n_columns), register.fingerprinter(source.names)
     outside = np.zeros(source.n_columns, dtype=np.int64)
     done, checksum = 0, Checksum()
-    for block in one_ahead(source.blocks()):
+    for block in prefetch(source.blocks()):
         gather.add(block.X)
         order.add(block.X)
         prints.add(block.X)
@@ -134,8 +135,9 @@ def state_needs(perturbation: Perturbation, facts: Survey, say: Callable[[str], 
         what = f"{perturbation.method} must hold all {facts.n_rows:,} rows at once and"
     if need > available_bytes():
         raise ReleaseError(
-            f"{what} takes about {readable(need)} of memory, more than there is; use fewer columns "
-            f"({spell('drop')}, or {spell('n_components')}) or a method that works row by row"
+            f"{what} takes about {format_bytes(need)} of memory, more than there is; use fewer "
+            f"columns ({spell('drop')}, or {spell('n_components')}) or a method that works row by "
+            "row"
         )
     if perturbation.needs_table or need > 256 << 20:
-        say(f"{what} takes about {readable(need)} of memory")
+        say(f"{what} takes about {format_bytes(need)} of memory")

@@ -18,7 +18,7 @@ from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress
 from isinglass.publish.first_pass import Checksum, FirstPass
 from isinglass.release import Facts, ReleaseWriter
-from isinglass.table.batches import one_ahead
+from isinglass.table.batches import prefetch
 from isinglass.table.prepare import Block, Source, all_finite
 from isinglass.table.row_order import Shuffler
 
@@ -66,7 +66,7 @@ def write_rows(
     tell: Progress,
 ) -> None:
     """The second pass: perturb block by block and write, in the table's order or a keyed one."""
-    blocks: Iterable[Block] = one_ahead(source.blocks())
+    blocks: Iterable[Block] = prefetch(source.blocks())
     if whole is not None:
         nothing = pa.RecordBatch.from_pylist([{}] * 0, schema=pa.schema([]))
         blocks = [Block(whole, nothing)]

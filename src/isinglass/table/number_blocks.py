@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isinglass.errors import TableError
 from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
-from isinglass.table.batches import one_ahead
+from isinglass.table.batches import prefetch
 from isinglass.table.columns import Columns, is_numeric, listed, number_type
 from isinglass.table.prepare import MISSING, all_finite, plain_numbers
 from isinglass.table.read import Table, open_table
@@ -134,7 +134,7 @@ class TableBlocks:
             raise ValueError(f"max_rows must be >= 1, got {max_rows}")
         given = filled = 0
         block = self._empty(max_rows, given)
-        for X in one_ahead(self._clean()):
+        for X in prefetch(self._clean()):
             start = 0
             while start < len(X):
                 if filled == len(block):
@@ -227,7 +227,7 @@ class TableBlocks:
     def _learn_range(self, progress: Progress) -> tuple[Array, Array]:
         gather = Surveyor(len(self._features.numeric), deviation=False)
         seen = 0
-        for X in one_ahead(self._clean()):
+        for X in prefetch(self._clean()):
             progress("looking", seen, self.n_rows)
             gather.add(X[:, : len(self._features.numeric)])
             seen += len(X)

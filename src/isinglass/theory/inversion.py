@@ -42,11 +42,12 @@ class Population:
     def of(cls, sample: Array | None, n_columns: int) -> Population:
         """By a sample in [0, 1]; without one, any record within the bounds is as likely."""
         if sample is None or not len(sample):
-            # Where the search starts is nobody's secret, so a fixed seed serves.
+            # Starting points need not be secret, so a fixed seed is enough.
             records = chance.generator(0).random((_DRAWN, n_columns))
             return cls(records, np.full(n_columns, 0.5), np.eye(n_columns))
         variance = sample.var(axis=0)
-        # A small sample is too sure of its correlations, and of columns that never vary.
+        # The covariance of a small sample underestimates the variance, so it is shrunk toward
+        # the diagonal; columns that never vary get a little variance.
         trust = len(sample) / (len(sample) + n_columns)
         covariance = trust * np.atleast_2d(np.cov(sample.T, ddof=0))
         covariance += np.diag((1 - trust) * variance + 1e-6)
@@ -58,8 +59,8 @@ class Population:
         records = np.vstack([sample, share * one + (1 - share) * other])
         return cls(records, sample.mean(axis=0), precision * n_columns / np.trace(precision))
 
-    def strangeness(self, X: Array) -> Array:
-        """Squared distance from the mean for every row, in the metric of the precision."""
+    def squared_distance(self, X: Array) -> Array:
+        """Squared Mahalanobis distance of every row from the mean, up to a common factor."""
         off = X - self.mean
         return np.asarray(((off @ self.precision) * off).sum(axis=1))
 
@@ -109,7 +110,7 @@ def invert(
         else:
             points, new = begin, np.square(targets[rows] - small.values(begin)).sum(axis=1)
         both = (new <= solved) & (cost[rows] <= solved)
-        likelier = population.strangeness(points) < population.strangeness(best[rows])
+        likelier = population.squared_distance(points) < population.squared_distance(best[rows])
         better = np.where(both, likelier, new < cost[rows])
         best[rows[better]], cost[rows[better]] = points[better], new[better]
         in_vain = in_vain + 1 if (new <= solved).mean() < _WORTHWHILE else 0
@@ -125,9 +126,9 @@ def _middle(population: Population, targets: Array) -> Array:
 def _all_starts(
     starts: list[Array], shown: Array, population: Population, targets: Array
 ) -> Iterator[Array]:
-    """The given ones, a linear estimate, the nearest records, and linear estimates in error.
+    """The given starts, a linear estimate, the nearest records, and perturbed linear estimates.
 
-    The last are what an estimate leaves open: it is off by what it is off for known records.
+    A perturbed estimate adds the estimate's error on a record drawn from the population.
     """
     yield from starts
     records = population.records
@@ -136,7 +137,7 @@ def _all_starts(
     yield middle
     yield from _nearest(shown, records, targets)
     errors = records - estimate(shown)
-    # Where the search starts is nobody's secret, so a fixed seed serves.
+    # Starting points need not be secret, so a fixed seed is enough.
     rng = chance.generator(1)
     for _ in range(_RESTARTS):
         yield middle + errors[rng.integers(len(errors), size=len(targets))]

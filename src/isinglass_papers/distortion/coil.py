@@ -11,7 +11,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.rules import counted
+from isinglass_papers.distortion.rules import verdict_by_count
 from isinglass_papers.distortion.setting import (
     Array,
     ExperimentPart,
@@ -100,7 +100,7 @@ def coil_claim(kept: Mapping[tuple[int, int], float], keys: int) -> Claim:
     return Claim(
         "Figure 4",
         "The coil's outliers are still outliers after the tanh distortion.",
-        counted(met, len(kept)),
+        verdict_by_count(met, len(kept)),
         f"Share of {keys} keys under which both are the two strongest rows of the release: "
         + ", ".join(f"{share:.2f} (m = {m}, p = {p})" for (m, p), share in kept.items())
         + ".",

@@ -13,7 +13,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion.lemmas import printed_bound
-from isinglass_papers.distortion.rules import CHANCE, counted
+from isinglass_papers.distortion.rules import CHANCE, verdict_by_count
 from isinglass_papers.distortion.setting import Array, ExperimentPart, network, seeds
 
 _NORMS = (0.1, 1.0, 10.0)
@@ -106,7 +106,7 @@ def bound_claim(
     return Claim(
         "Figure 5",
         "The bound on |E tanh(X) tanh(Y)| lies between 0 and 1 and grows with the norms.",
-        counted(len(said), len(found), none="does not hold"),
+        verdict_by_count(len(said), len(found), none="does not hold"),
         f"True of {' and '.join(f'the {name}' for name in said) or 'neither bound'}. On norms "
         f"{norms[0]:g} to {norms[1]:g} "
         + "; ".join(

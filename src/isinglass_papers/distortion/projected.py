@@ -12,7 +12,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.rules import Repeated, counted
+from isinglass_papers.distortion.rules import Repeated, verdict_by_count
 from isinglass_papers.distortion.setting import ExperimentPart, seeds
 
 
@@ -92,7 +92,7 @@ def size_claim(
     return Claim(
         "Figure 2",
         "A larger output dimension makes the error of the inner product smaller.",
-        counted(sum(falls), len(falls), none="does not hold"),
+        verdict_by_count(sum(falls), len(falls), none="does not hold"),
         f"Error at m = {sizes[0]} and {sizes[1]}: {scaled[0].mean:.2f} and {scaled[1].mean:.2f} "
         f"with entries of variance 1/m, {wide[0].mean:.2f} and {wide[1].mean:.2f} with unit "
         "variance"

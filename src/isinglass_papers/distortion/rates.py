@@ -12,7 +12,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.rules import Repeated, counted, noted
+from isinglass_papers.distortion.rules import Repeated, noted, verdict_by_count
 from isinglass_papers.distortion.setting import (
     NO_SIZES,
     ExperimentPart,
@@ -188,7 +188,7 @@ def good_claim(rates: Rates, named: Mapping[str, str]) -> Claim:
     return Claim(
         "Section IX",
         "The detection rate is good for every kind of distortion used.",
-        counted(met, len(rates)),
+        verdict_by_count(met, len(rates)),
         f"{met} of {len(rates)} rates reach {GOOD:g} %, the lowest that the paper prints. The "
         "lowest of ours, in per cent: "
         + ", ".join(f"{named[table]} {rate:.1f}" for table, rate in least.items())

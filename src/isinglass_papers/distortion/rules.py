@@ -49,7 +49,7 @@ class Repeated:
         return f"{self.mean:.1f} ± {self.deviation:.1f}"
 
 
-def counted(met: int, tried: int, none: Verdict = "not reproduced") -> Verdict:
+def verdict_by_count(met: int, tried: int, none: Verdict = "not reproduced") -> Verdict:
     """True in all cases, in some of them, or in none."""
     if met == tried:
         return "holds"

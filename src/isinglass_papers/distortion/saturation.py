@@ -18,7 +18,7 @@ from isinglass_papers.core.variance import explained
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.inversion import undone
 from isinglass_papers.distortion.lemmas import printed_square
-from isinglass_papers.distortion.rules import Repeated, counted
+from isinglass_papers.distortion.rules import Repeated, verdict_by_count
 from isinglass_papers.distortion.setting import SIZE, ExperimentPart, network, seeds
 
 _D = printed.ARCHIVE_COLUMNS
@@ -139,7 +139,7 @@ def range_claim(plain: Sequence[float], offset: Sequence[float]) -> Claim:
     return Claim(
         "Figure 10(c)",
         "The bound is very low for data within 0.1 of the origin and grows with their range.",
-        counted(sum(said), len(said), none="does not hold"),
+        verdict_by_count(sum(said), len(said), none="does not hold"),
         f"{plain[at]:.3f} at range {_SHOWN[at]:.2g} and {plain[-1]:.3f} at {_SHOWN[-1]:g} if "
         f"sigma_a = 0; {offset[at]:.3f} and {offset[-1]:.3f} if sigma_a = 1. As printed, it would "
         f"reach {wrong:,.0f}.",

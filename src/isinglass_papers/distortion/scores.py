@@ -12,7 +12,7 @@ from isinglass.progress import Progress
 from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
-from isinglass_papers.distortion.rules import Repeated, counted
+from isinglass_papers.distortion.rules import Repeated, verdict_by_count
 from isinglass_papers.distortion.setting import Array, ExperimentPart, PreparedTable, network, seeds
 
 _FIGURES = {"identity": "7", "tanh": "8", "square": "9"}
@@ -129,28 +129,28 @@ def score_claims(
         Claim(
             "Figure 7",
             "Under linear distortion the two scores are highly correlated.",
-            counted(high, n),
+            verdict_by_count(high, n),
             f"Above {HIGH:g} on {high} of {n} tables. Rank correlation: "
             f"{each('identity', 'correlation')}.",
         ),
         Claim(
             "Figure 8",
             "Scores deviate more under tanh than under linear distortion.",
-            counted(more, n),
+            verdict_by_count(more, n),
             f"Beyond chance on {more} of {n} tables. Spread about a straight line, share of the "
             f"mean: linear {each('identity', 'spread')}; tanh {each('tanh', 'spread')}.",
         ),
         Claim(
             "Figure 8",
             "The highest scoring outliers are still discovered under tanh.",
-            counted(kept, n),
+            verdict_by_count(kept, n),
             f"At least {100 * DISCOVERED:g} % of the first {_FIRST} on {kept} of {n} tables. Share "
             f"of them that are still among the strongest: {each('tanh', 'first_kept')}.",
         ),
         Claim(
             "Figure 9",
             "The square's scores vary less than those of tanh.",
-            counted(less, n),
+            verdict_by_count(less, n),
             f"Beyond chance on {less} of {n} tables. Spread as before: "
             f"square {each('square', 'spread')}; tanh {each('tanh', 'spread')}.",
         ),

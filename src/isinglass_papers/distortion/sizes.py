@@ -11,7 +11,7 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rates import Rates, detection_rate, rate_number
-from isinglass_papers.distortion.rules import Repeated, counted
+from isinglass_papers.distortion.rules import Repeated, verdict_by_count
 from isinglass_papers.distortion.setting import SIZE, ExperimentPart, PreparedTable, network, seeds
 
 #: Network sizes tried beside the main one.
@@ -77,7 +77,7 @@ def order_claim(rates: Rates, named: Mapping[str, str], by_size: BySize) -> Clai
     return Claim(
         "Figure 10(b)",
         "Linear distortion keeps most outliers, the square fewer, tanh the fewest.",
-        counted(ordered + at, len(trios) + len(sized)),
+        verdict_by_count(ordered + at, len(trios) + len(sized)),
         f"Linear is best on {best} of {len(named)} tables, and the whole order is the paper's on "
         f"{ordered} (each step beyond chance on {sure}): "
         + "; ".join(f"{called} {_means(trios[t])}" for t, called in named.items())

@@ -10,7 +10,7 @@ from isinglass_papers.core.draw import Row, picture
 from isinglass_papers.core.result import Claim, Figure, How, Number
 from isinglass_papers.distortion import printed
 from isinglass_papers.distortion.rates import Rates, detection_rate
-from isinglass_papers.distortion.rules import Repeated, counted, noted
+from isinglass_papers.distortion.rules import Repeated, noted, verdict_by_count
 from isinglass_papers.distortion.setting import ExperimentPart, PreparedTable, network, seeds
 
 SLOPES = (0.25, 0.5, 0.75, 1.0, 1.25, printed.STEEP[0], 2.0, printed.STEEP_ANGLE)
@@ -123,7 +123,7 @@ def slope_claim(
     return Claim(
         "Figure 10(a)",
         "A steeper slope leaves fewer outliers detected.",
-        counted(fallen, len(named), none="does not hold"),
+        verdict_by_count(fallen, len(named), none="does not hold"),
         f"True of {fallen} of {len(named)} tables. "
         + "; ".join(
             f"{called}: {found[t, first].mean:.1f} % at slope {first}, "

@@ -68,7 +68,7 @@ class Shape:
 
     `rises` is the density of tanh at its mode over that at 0. `top` is f(1), and `back` the
     largest error of the inverse on [0, 1]. `infinite`: the density of f grows beyond all bounds
-    towards -1, 0 and 1.
+    toward -1, 0 and 1.
     """
 
     curvature: float
@@ -86,14 +86,14 @@ def shape() -> Shape:
     y = double_logistic(x)
     # Four times as high whenever a hundred times nearer, so without a bound.
     near = np.array([1e-4, 1e-6, 1e-8, 1e-10])
-    towards = [density(near), density(1 - near), density(near - 1)]
+    toward = [density(near), density(1 - near), density(near - 1)]
     return Shape(
         best_curvature(),
         turns,
         float(tanh_density(turns.mode)) / float(tanh_density(0.0)),
         float(y[-1]),
         float(np.abs(double_logistic_inverse(y) - x).max()),
-        all(bool((p[1:] > 4 * p[:-1]).all()) for p in towards),
+        all(bool((p[1:] > 4 * p[:-1]).all()) for p in toward),
     )
 
 

@@ -75,7 +75,7 @@ def _estimate(found: MeasuredSets) -> Claim:
         f"Flipping every sign hides nothing and scores {min(hidden):.2f} to {max(hidden):.2f} on "
         f"average, more than guessing the mean does on {blind} of {n} sets. Its minimum beats the "
         f"best of 50 random rotations on {len(drawn)} ({', '.join(drawn) or 'none'}) and the "
-        f"optimised one on {len(kept)} ({', '.join(kept) or 'none'}).",
+        f"optimized one on {len(kept)} ({', '.join(kept) or 'none'}).",
     )
 
 

@@ -58,7 +58,7 @@ class Errors:
 class CountScore:
     """Precision, recall and F1 of expected counts against the (beta, r)-anomalies.
 
-    `labelled_precision` counts as hits only those anomalies that the data call so too.
+    `labeled_precision` counts as hits only those anomalies that the data call so too.
     """
 
     mechanism: str
@@ -66,7 +66,7 @@ class CountScore:
     precision: float
     recall: float
     f1: float
-    labelled_precision: float
+    labeled_precision: float
 
 
 @dataclass(frozen=True)

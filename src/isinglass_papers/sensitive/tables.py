@@ -136,10 +136,10 @@ def _table_3(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Iterator[N
             label = "F1" if what == "f1" else what
             yield Number("Table 3", f"{name}: {label} of {column}", theirs, ours, low, high, note)
     if found.errors.labeled:
-        yield _labelled_recall(found, draws)
+        yield _labeled_recall(found, draws)
 
 
-def _labelled_recall(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Number:
+def _labeled_recall(found: MeasuredTable, draws: Sequence[MeasuredTable]) -> Number:
     """Recall of SP over the labeled anomalies alone."""
     theirs = TABLES[found.case.printed].recall[FOUR.index("SP")]
     again = [1 - one.errors.labeled_sensitive for one in _again(found, draws)]
@@ -190,7 +190,7 @@ def _table_3_note(
     if what == "precision":
         return (
             f"against all {found.errors.anomalies} anomalies; against the labeled ones ours is "
-            f"{score.labelled_precision:.4f}; unexplained"
+            f"{score.labeled_precision:.4f}; unexplained"
         )
     if what == "recall":
         return f"mean over all {found.errors.anomalies} anomalies; {_recall_note(found)}"

@@ -52,7 +52,7 @@ def _unit(columns: Array) -> Array:
 
 
 def statistics_costs(table: Array, released: Array) -> tuple[Array, Array]:
-    """The same from a few numbers a column: rows of skewness, lowest and highest in deviations."""
+    """`shape_costs` from three numbers a column: skewness, lowest and highest in deviations."""
     a, b = (np.sign(m) * np.log1p(np.abs(m)) for m in (table, released))
     turned = -b[:, [0, 2, 1]]
     plain, other = (np.abs(a[:, np.newaxis] - m).mean(axis=2) for m in (b, turned))

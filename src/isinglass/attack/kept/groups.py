@@ -22,7 +22,7 @@ _CUTS = np.linspace(0, 1, 9)[1:-1]
 
 @dataclass(frozen=True, slots=True)
 class GroupMeans:
-    """Means of groups, drawn towards 0 by how much groups differ (empirical Bayes)."""
+    """Means of groups, shrunk toward 0 by how much groups differ (empirical Bayes)."""
 
     sums: Array = field(repr=False)  # of weighted values, groups x columns
     sizes: Array = field(repr=False)  # of weights
@@ -30,9 +30,10 @@ class GroupMeans:
 
     @classmethod
     def fit(cls, groups: Codes, values: Array, weights: Array, n_groups: int) -> GroupMeans:
-        r"""Values of mean 0 and variance $\sigma^2 / w$ about their group's, which has $\tau^2$.
+        r"""Fit to values of mean 0, whose variance within a group is $\sigma^2 / w$.
 
-        Both variances by their moments: $\sum w (y - \bar y_g)^2$ has mean $(n - G) \sigma^2$,
+        Group means have the variance $\tau^2$. Both variances are estimated by moments:
+        $\sum w (y - \bar y_g)^2$ has mean $(n - G) \sigma^2$,
         $\sum W_g \bar y_g^2$ has $G \sigma^2 + \tau^2 \sum W_g$.
         """
         sizes = np.bincount(groups, weights, minlength=n_groups)
@@ -73,8 +74,8 @@ def groupings(kept: Array, is_category: NDArray[np.bool_]) -> list[Codes]:
     codes = [_codes(kept[:, j], bool(is_category[j])) for j in order[:_MOST_GROUPINGS]]
     found = list(codes)
     if len(codes) > 2:
-        found.append(together(codes))
-    found += [together([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
+        found.append(intersect_groupings(codes))
+    found += [intersect_groupings([a, b]) for a, b in islice(combinations(codes, 2), _MOST_PAIRS)]
     return found
 
 
@@ -85,8 +86,8 @@ def _codes(column: Array, is_category: bool) -> Codes:
     return np.asarray(codes.ravel(), dtype=np.intp)
 
 
-def together(parts: list[Codes]) -> Codes:
-    """Groups of rows that are in the same group of each of several groupings."""
+def intersect_groupings(parts: list[Codes]) -> Codes:
+    """The common refinement: rows share a group if they share one in every grouping."""
     found = parts[0]
     for groups in parts[1:]:
         found = found * (int(groups.max()) + 1) + groups

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.column_readings import Readings, read_column
-from isinglass.attack.kept.groups import together
+from isinglass.attack.kept.grouping_selection import Exposure, Model, Rating, rate, rate_words
+from isinglass.attack.kept.groups import intersect_groupings
 from isinglass.attack.kept.joint_parts import CandidateFunction, numbered, phase_bins
 from isinglass.attack.kept.paired_columns import (
     banded,
@@ -21,7 +22,6 @@ from isinglass.attack.kept.paired_columns import (
     equalities,
     remainders,
 )
-from isinglass.attack.kept.part_choice import Exposure, Model, Rating, rate, rate_words
 from isinglass.attack.kept.waves import periods, waves
 from isinglass.attack.knowledge import KeptColumns
 
@@ -185,7 +185,7 @@ class _JointSearch:
         for a, b in self.pairs:
             for _, one, first, here in by_column.get(a, ()):
                 for _, other, second, there in by_column.get(b, ()):
-                    codes = together([here, there])
+                    codes = intersect_groupings([here, there])
                     if codes.max() < len(codes) / 4:
                         name = f"{one} of {{0}} with {other} of {{1}}"
                         yield CandidateFunction((a, b), name, _both(first, second), codes)

@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations
 from isinglass.attack.kept.derived_columns import Part, Recipe, recipes
+from isinglass.attack.kept.grouping_selection import (
+    Codes,
+    Exposure,
+    Model,
+    best_model,
+    choose,
+    scaled_and_clipped,
+)
 from isinglass.attack.kept.joint_parts import JointPart, joint_part
 from isinglass.attack.kept.joint_search import joint_candidates
-from isinglass.attack.kept.part_choice import Codes, Exposure, Model, best_model, choose, in_units
 from isinglass.attack.knowledge import KeptColumns
 
 Array = NDArray[Any]
@@ -46,7 +53,7 @@ def with_parts(
         return replace(kept, parts=())
     values = np.asarray(records[rows], dtype=np.float64)
     weights = np.ones(len(rows))
-    values = in_units(values - values.mean(axis=0), weights)
+    values = scaled_and_clipped(values - values.mean(axis=0), weights)
     chosen, _ = choose(candidates, values, weights, _MOST_PARTS)
     everything = {j: own for j, _, own in found}
     if noise is None:

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.kept.effects import Effects
-from isinglass.attack.kept.groups import Codes, GroupMeans, groupings, together
-from isinglass.attack.kept.part_choice import MOST_RATED, choose
+from isinglass.attack.kept.grouping_selection import MOST_RATED, choose
+from isinglass.attack.kept.groups import Codes, GroupMeans, groupings, intersect_groupings
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
-#: Categories that get a column of their own in a regression, and random waves of numbers.
-_MOST_CATEGORIES, _WAVES = 150, 60
-#: How fast the waves swing, per deviation of a column's ranks.
-_SPEEDS = (0.7, 2.0)
+#: Most categories with an indicator column in a regression, and random Fourier features.
+_MOST_CATEGORIES, _FOURIER = 150, 60
+#: Scales of the frequencies of random Fourier features, per deviation of a column's ranks.
+_FREQUENCIES = (0.7, 2.0)
 #: Rows a regression is fitted on, and on which the weights of all predictions are found.
 _MOST_FITTED, _MOST_STACKED = 20_000, 10_000
 _STRENGTHS = np.logspace(-2, 5, 15)
@@ -52,7 +52,7 @@ def predict_from_kept(
 
     `trained` are the rows whose `values`, of mean 0, are known, with the variance of each row's
     error as the inverse of its weight. Group means and regressions are added with the weights
-    >= 0 that do best on training rows left out; values that have nothing to do with what was
+    >= 0 that do best on held-out training rows; values that have nothing to do with what was
     kept are predicted as nearly 0. `parts` group all rows by parts of what was kept; those that
     tell nothing of the training rows are left aside. `trusted` effects have the weight one, and
     other predictions none, as far as training rows do not say otherwise.
@@ -119,20 +119,22 @@ def _of_parts(
     best = [parts[i] for i in chosen]
     first, twos = best[:n_adding][:alone], []
     for a, groups in enumerate(first[: _MOST_TWOS // 2]):
-        twos += [together([groups, other]) for other in [*first[a + 1 : a + 3], *whole[:1]]]
+        twos += [
+            intersect_groupings([groups, other]) for other in [*first[a + 1 : a + 3], *whole[:1]]
+        ]
     twos = [groups for groups in twos if groups.max() < len(trained) / 2][:n_twos]
     learners: list[_Learner] = [
         _Groups.of(groups, trained, values, weights) for groups in [*first, *twos]
     ]
     if len(best) > 1 and not few:
-        learners.append(Ridge.of(_marks(best), trained, values, weights, rng))
+        learners.append(Ridge.of(_one_hot(best), trained, values, weights, rng))
     return learners
 
 
-def _marks(groupings: Sequence[Codes]) -> Array:
-    """A column for each group of several groupings, as long as there are not too many."""
-    columns = [np.ones(len(groupings[0]), dtype=np.float32)]
-    for groups in groupings:
+def _one_hot(chosen: Sequence[Codes]) -> Array:
+    """Indicator columns of the groups of several groupings, as long as there are not too many."""
+    columns = [np.ones(len(chosen[0]), dtype=np.float32)]
+    for groups in chosen:
         present = np.unique(groups)
         # Two groups are told apart by one column.
         present = present[1:] if len(present) == 2 else present
@@ -239,8 +241,8 @@ def _numbers(trained: Rows, n_rows: int) -> Array:
 def _designs(kept: Array, is_category: NDArray[np.bool_], rng: np.random.Generator) -> list[Array]:
     """Features of a line in every number, and of any smooth function of them.
 
-    Both with a column for each category. Sums of random waves are smooth functions of several
-    numbers at once (Rahimi and Recht 2007).
+    Both with an indicator column for each category. Sums of random Fourier features are smooth
+    functions of several numbers at once (Rahimi and Recht 2007).
     """
     marks, numbers = [np.ones((len(kept), 1), dtype=np.float32)], kept[:, ~is_category]
     for column in kept[:, is_category].T:
@@ -254,10 +256,10 @@ def _designs(kept: Array, is_category: NDArray[np.bool_], rng: np.random.Generat
     # Ranks, so that a long tail does not leave all others at one place.
     ranks = np.argsort(np.argsort(numbers, axis=0), axis=0) / max(len(numbers) - 1, 1)
     even = (ranks - 0.5) * np.sqrt(12)
-    waves = [
-        np.cos(even @ rng.normal(scale=speed, size=(even.shape[1], _WAVES)) + shift)
-        for speed in _SPEEDS
-        for shift in [rng.uniform(0, 2 * np.pi, _WAVES)]
+    fourier = [
+        np.cos(even @ rng.normal(scale=frequency, size=(even.shape[1], _FOURIER)) + shift)
+        for frequency in _FREQUENCIES
+        for shift in [rng.uniform(0, 2 * np.pi, _FOURIER)]
     ]
-    smooth = np.column_stack([line, even, *waves]).astype(np.float32)
+    smooth = np.column_stack([line, even, *fourier]).astype(np.float32)
     return [np.column_stack([plain, smooth[:, : line.shape[1]]]), np.column_stack([plain, smooth])]

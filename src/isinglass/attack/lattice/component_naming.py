@@ -54,7 +54,7 @@ def name_components(components: Array, statistics: ColumnStatistics, known: Know
     return Naming(varies[columns], chosen, signs, total, exact)
 
 
-def statistics_costs(components: Array, statistics: ColumnStatistics) -> Array:
+def component_costs(components: Array, statistics: ColumnStatistics) -> Array:
     """C[i, k]: how badly component k, either way round, fits the i-th column that varies."""
     varies = np.flatnonzero(statistics.deviation > 0)
     return np.minimum(*_feature_costs(standardized(components), statistics, varies))

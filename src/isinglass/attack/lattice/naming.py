@@ -13,8 +13,8 @@ from isinglass.attack.knowledge import ColumnStatistics, KeptColumns, Knowledge
 from isinglass.attack.lattice.component_naming import (
     EXACT,
     Naming,
+    component_costs,
     name_components,
-    statistics_costs,
 )
 from isinglass.attack.lattice.lattice import lattice_maps
 
@@ -83,7 +83,7 @@ def find_sums(coordinates: Array, statistics: ColumnStatistics) -> Array:
     found = [np.zeros((n, 0))]
     for start in range(0, tried.shape[1], at_once):
         sums = coordinates @ tried[:, start : start + at_once]
-        exact = (statistics_costs(sums, statistics) < EXACT).any(axis=0)
+        exact = (component_costs(sums, statistics) < EXACT).any(axis=0)
         found.append(sums[:, exact])
     return np.column_stack(found)
 
@@ -96,7 +96,7 @@ def find_multiples(coordinates: Array, statistics: ColumnStatistics) -> Array:
     one. The best multiple is added, again and again, as long as the statistics fit better.
     """
     deviation = coordinates.std(axis=0)
-    costs = statistics_costs(coordinates, statistics)
+    costs = component_costs(coordinates, statistics)
     left = MOST_VALUES
     found = [np.zeros((len(coordinates), 0))]
     for column in np.flatnonzero(costs.min(axis=1) >= EXACT):
@@ -106,7 +106,7 @@ def find_multiples(coordinates: Array, statistics: ColumnStatistics) -> Array:
             while cost >= EXACT and left > 0 and moves.shape[1]:
                 tried = part[:, np.newaxis] + coordinates @ moves
                 left -= tried.size
-                fits = statistics_costs(tried, statistics)[column]
+                fits = component_costs(tried, statistics)[column]
                 if fits.min() >= cost:
                     break
                 part, cost = tried[:, fits.argmin()], fits.min()

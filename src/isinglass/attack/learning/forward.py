@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.learning.forward_map import Pairs
+from isinglass.attack.learning.inverse_map import covariance_of, whitening
 from isinglass.attack.learning.regression import Fit
-from isinglass.attack.learning.residual import covariance_of, whitening
 from isinglass.attack.linking.record_fit import GaussianFit, gaussian
 
 Array = NDArray[Any]

@@ -82,12 +82,12 @@ def _inputs(Z: Array, known: Knowledge) -> Array:
     found, kept = np.column_stack(tables)[:, :_MOST_INPUTS], known.find(KeptColumns)
     if kept is None:
         return found
-    marks = [_marks(column) for column in kept.values[:, kept.is_category].T]
+    marks = [_one_hot(column) for column in kept.values[:, kept.is_category].T]
     return np.column_stack([found, kept.values[:, ~kept.is_category], *marks])
 
 
-def _marks(codes: Array) -> Array:
-    """A column of ones and zeros for each of the most frequent categories."""
+def _one_hot(codes: Array) -> Array:
+    """An indicator column for each of the most frequent categories."""
     values, counts = np.unique(codes, return_counts=True)
     often = values[np.argsort(-counts, kind="stable")][:_MOST_MARKS]
     return np.asarray(codes[:, np.newaxis] == often, dtype=np.float64)

@@ -27,10 +27,10 @@ def sample_estimate(
 ) -> Array:
     """E[y | z] where y is distributed as the sample is, smoothed.
 
-    The prior is a mixture of normal laws, one on each sampled y, of covariance h² S and drawn
-    towards the mean so that the mixture keeps mean and covariance. Of every part the posterior
-    mean is eq. 5, and its weight is its density at z. A width h of 1 is the linear estimate; h is
-    chosen on the sample itself, where the truth is known, each record leaving its own part out.
+    The prior is a mixture of normal laws, one on each sampled y, of covariance h² S and shrunk
+    toward the mean so that the mixture keeps mean and covariance. A component's posterior mean is
+    eq. 5, and its weight is its density at z. A width h of 1 is the linear estimate; h is chosen
+    on the sample itself, where the truth is known, each record leaving its own component out.
     """
     Y = sample[rng.permutation(len(sample))[:_MOST_SAMPLE]]
     if len(Y) < 20:
@@ -56,7 +56,7 @@ def _mixture_estimate(
     width: float,
     own: NDArray[np.intp] | None = None,
 ) -> Array:
-    """Posterior mean under the mixture; `own` names the part that each z must leave out."""
+    """Posterior mean under the mixture; `own` names the component that each z must leave out."""
     if width >= 1.0:
         return linear_estimate(Z, matrix, moments, noise)
     S = width**2 * moments.covariance
@@ -64,10 +64,10 @@ def _mixture_estimate(
     values, vectors = np.linalg.eigh(inner)
     keep = values > RCOND * values[-1]
     whiten = vectors[:, keep] / np.sqrt(values[keep])
-    parts = moments.mean + np.sqrt(1 - width**2) * (Y - moments.mean)
+    components = moments.mean + np.sqrt(1 - width**2) * (Y - moments.mean)
     gain = whiten @ whiten.T @ matrix @ S
-    near = parts @ matrix.T @ whiten
-    rest = parts - (parts @ matrix.T) @ gain  # what a part says before z is seen
+    near = components @ matrix.T @ whiten
+    rest = components - (components @ matrix.T) @ gain  # what a component says before z is seen
     out = np.empty((len(Z), Y.shape[1]))
     step = max(1, 2**21 // len(Y))
     for start in range(0, len(Z), step):
@@ -90,7 +90,7 @@ def laplace_estimate(
     """The most likely y where the coordinates s of y = mu + S^(1/2) s follow a Laplace law.
 
     Minimizes sqrt(2) |s|_1 + (z - T y)' N^-1 (z - T y) / 2 for all records at once by ADMM; with
-    N = 0 that is the smallest |s|_1 which explains z. Suits columns that are mostly at rest.
+    N = 0 that is the smallest |s|_1 which explains z. Suits sparse columns.
     """
     root = square_root(moments.covariance)
     B = matrix @ root

@@ -63,12 +63,12 @@ class SettledFeatures:
 
 @dataclass(frozen=True, slots=True)
 class FeatureFamily:
-    """A kind of features; `settle` makes them of known pairs where the kind leaves a choice."""
+    """A kind of features; `fit` makes them from known pairs where the kind leaves a choice."""
 
     name: str
     of: Of
-    settle: Callable[[Seen], Of] | None = None
-    hungry: bool = False  # it takes many pairs to settle
+    fit: Callable[[Seen], Of] | None = None
+    needs_many_pairs: bool = False
 
     def learned(self, seen: Seen) -> SettledFeatures:
         """The features with their weights.
@@ -78,8 +78,8 @@ class FeatureFamily:
         of the ratio of two normal densities is a difference of precisions.
         """
         of = self.of
-        if self.settle is not None and len(seen.rows):
-            of = self.settle(seen)
+        if self.fit is not None and len(seen.rows):
+            of = self.fit(seen)
         z, x = of(seen.some_rows, seen.some_records)
         unit = np.square(x - x.mean(axis=0)).mean(axis=0)
         unit = np.where(unit > 0, unit, 1.0)

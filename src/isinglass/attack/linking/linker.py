@@ -19,12 +19,16 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.known_input import distinct_pairs
 from isinglass.attack.learning.bootstrap import learn_forward
 from isinglass.attack.learning.forward import Forward
 from isinglass.attack.learning.forward_map import Pairs
+from isinglass.attack.learning.inverse_map import (
+    InverseGuess,
+    covariance_of,
+    fit_inverse_map,
+    whitening,
+)
 from isinglass.attack.learning.regression import fit_ridge
-from isinglass.attack.learning.residual import Backward, covariance_of, learn_backward, whitening
 from isinglass.attack.linking.ranking import compared, log_error, mean_log_rank, places_of, settled
 from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
 from isinglass.attack.noise.fit import (
@@ -34,6 +38,7 @@ from isinglass.attack.noise.fit import (
     fit_by_parameters,
     others_alike,
 )
+from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -65,7 +70,7 @@ class LinkFits:
 class Learned:
     """Fits learned from known pairs: forward, backward, or their mean, which is a product."""
 
-    backward: Backward = field(repr=False)
+    backward: InverseGuess = field(repr=False)
     forward: Forward | None = field(repr=False)  # None where it was not needed
     way: str
     groups: Groups | None = field(repr=False)
@@ -154,13 +159,13 @@ def _learned(
             f"known pairs must have the public table's {P.shape[1]} columns, "
             f"got {pairs.records.shape[1]}"
         )
-    distinct = KnownPairs(*distinct_pairs(pairs, len(Z)))
+    distinct = KnownPairs(*distinct_pairs(pairs, len(Z), required=True))
     others = known.find(OtherReleases)
     # What a release of another kind tells, the claim of this one does not.
     beside = others is not None and len(others_alike(Z, P, others)) < len(others.tables)
     if told is not None and not beside and _claim_holds(told, distinct):
         return told
-    backward = learn_backward(Z, P, known, rng)
+    backward = fit_inverse_map(Z, P, known, rng)
     rows, records = backward.pair_rows, backward.records
     some = compared(len(rows), rng)
     back_rank = mean_log_rank(*backward.pairs_left_out(some), rows[some], groups)
@@ -189,7 +194,7 @@ def _outputs(Z: Array, known: Knowledge) -> Array:
 
 
 def _best_way(
-    backward: Backward,
+    backward: InverseGuess,
     forward: Forward,
     some: Rows,
     groups: Groups | None,

@@ -42,17 +42,19 @@ class Judges:
         """
         n = len(self.seen.rows)
         found = np.empty(n)
-        hungry = any(isinstance(f, FeatureFamily) and f.hungry for f in families)
-        for part in self.parts(hungry=hungry):
+        needs_many_pairs = any(
+            isinstance(f, FeatureFamily) and f.needs_many_pairs for f in families
+        )
+        for part in self.parts(needs_many_pairs=needs_many_pairs):
             records = np.vstack([self.seen.records[part], self.strangers])
             fit = taught(families, self.seen.only(~part)).fit(self.seen.rows[part], records)
             found[part] = log_ranks(fit, np.arange(part.sum()))
         return found
 
-    def parts(self, *, hungry: bool) -> list[NDArray[np.bool_]]:
+    def parts(self, *, needs_many_pairs: bool) -> list[NDArray[np.bool_]]:
         """Halves of many pairs, fifths of few, or where much is to be learned."""
         n = len(self.seen.rows)
-        n_parts = 2 if n >= _MANY and not hungry else min(n, 5)
+        n_parts = 2 if n >= _MANY and not needs_many_pairs else min(n, 5)
         return [np.arange(n) % n_parts == k for k in range(n_parts)]
 
 

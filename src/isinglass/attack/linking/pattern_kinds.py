@@ -12,7 +12,7 @@ from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.linking.families import FeatureFamily
 from isinglass.attack.linking.invariants import invariants
 from isinglass.attack.linking.residues import residues
-from isinglass.attack.linking.row_functions import totals_and_sizes
+from isinglass.attack.linking.row_invariants import totals_and_sizes
 from isinglass.attack.linking.within_rows import column_ranks, within_rows
 from isinglass.measure.separation import sample_rows
 

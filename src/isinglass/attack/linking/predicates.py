@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import rows_of
 from isinglass.attack.knowledge import Fact, Knowledge
-from isinglass.attack.members.membership import in_units, nearest_rows
+from isinglass.attack.members.membership import in_common_units, nearest_rows
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -106,7 +106,7 @@ def first_meeting(
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     if Z.shape[1] != X.shape[1] or Z.shape[1] < 2:
         raise AttackError("linking halves needs a release of the table's columns, at least two")
-    z, x = in_units(Z, X, Knowledge.of(knowledge))
+    z, x = in_common_units(Z, X, Knowledge.of(knowledge))
     rest = np.setdiff1d(np.arange(Z.shape[1]), first)
     one, other = (nearest_rows(z[:, half], x[:, half], n_neighbors)[1] for half in (first, rest))
     same = one[:, :, np.newaxis] == other[:, np.newaxis]

@@ -31,7 +31,7 @@ def residues(records: Array, *, known: bool) -> Iterator[FeatureFamily]:
     unit = divisors(deviations(records))
     if known:
         # Pairs say which grid it is; without any the widest column's deviation would do as well.
-        yield FeatureFamily("values modulo a grid", _modulo(unit), _settle)
+        yield FeatureFamily("values modulo a grid", _modulo(unit), _fit)
         return
     # Steps of 2 or 5 are steps of 1 as well; in a large table that has to do.
     digits = (1, 2, 5) if len(records) <= _LARGE else (1,)
@@ -60,7 +60,7 @@ def on_circle(turns: Array) -> Array:
     return np.hstack([np.cos(angle), np.sin(angle)])
 
 
-def _settle(seen: Seen) -> Of:
+def _fit(seen: Seen) -> Of:
     unit = divisors(deviations(seen.some_records))
     columns = zip(
         seen.rows.T, seen.records.T, seen.some_rows.T, seen.some_records.T, unit, strict=True

@@ -58,7 +58,7 @@ def column_ranks(ours: Array, theirs: Array) -> FeatureFamily:
     def of(z: Array, x: Array) -> tuple[Array, Array]:
         return _places(z, ours), _places(x, theirs)
 
-    def settle(seen: Seen) -> Of:
+    def fit(seen: Seen) -> Of:
         z, x = of(seen.rows, seen.records)
         together = ((z - 0.5) * (x - 0.5)).sum(axis=0)
         sign = np.where(together < 0, -1.0, 1.0)
@@ -69,7 +69,7 @@ def column_ranks(ours: Array, theirs: Array) -> FeatureFamily:
 
         return turned
 
-    return FeatureFamily("places in the columns", of, settle)
+    return FeatureFamily("places in the columns", of, fit)
 
 
 def _places(rows: Array, columns: Array) -> Array:

@@ -36,7 +36,7 @@ def wrapped(scalings: Scalings) -> FeatureFamily:
     def of(rows: Array, records: Array) -> tuple[Array, Array]:
         return on_circle(rows), on_circle((records - low) / span)
 
-    def settle(seen: Seen) -> Of:
+    def fit(seen: Seen) -> Of:
         turns = np.array([
             _best(z, u, some)
             for z, u, some in zip(
@@ -54,7 +54,7 @@ def wrapped(scalings: Scalings) -> FeatureFamily:
 
         return turned
 
-    return FeatureFamily("values that turn with the record's", of, settle)
+    return FeatureFamily("values that turn with the record's", of, fit)
 
 
 def _best(z: Array, u: Array, some: Array) -> tuple[float, float, float]:

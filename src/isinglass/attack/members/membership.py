@@ -20,9 +20,9 @@ Rows = NDArray[np.intp]
 
 #: Neighbors by which the density around a record is judged.
 _NEIGHBORS = 5
-#: Numbers of released rows that may span the flat of a group.
-_FLATS = (2, 3, 5, 8, 12, 20, 32, 64)
-_MOST_FLATS = 4_000  # released rows around which flats are spanned
+#: Numbers of released rows whose affine span is tried as that of a group.
+_SPANS = (2, 3, 5, 8, 12, 20, 32, 64)
+_MOST_SPANNED = 4_000  # released rows used for affine spans
 _ENOUGH_RECORDS = 500  # to show what records are like
 _BLOCK = 1 << 20  # distances held at once by each thread
 
@@ -35,15 +35,16 @@ def membership_scores(
     near: bool = True,
     linked: bool = False,
 ) -> dict[str, Array]:
-    """Scores that are higher for members, by several ways of telling; a name for each.
+    """Scores that are higher for members, by several membership tests, each under its name.
 
     `nearest`: a member has a released row close by. `relative`: closer than the rows around are
-    to one another, which tells of outliers too. `flat`: rows drawn from a small group lie in the
-    flat of its members. With a sample, `nearer_than_sample`: closer than the sample is. Where
-    noise was declared, `likelihood`: some row is likelier with the record than without. `as_far`:
-    some row is exactly as far from the mean as the record, which turning all rows leaves as it is.
-    These need `near`. With `linked` and known pairs, `linked`: some released row fits a member
-    well by what the pairs teach. `among_others`: better than it fits the other records in question.
+    to one another, which shows outliers too. `flat`: rows drawn from a small group lie in
+    the affine span of its members. With a sample, `nearer_than_sample`: closer than the sample
+    is. Where noise was declared, `likelihood`: some row is likelier with the record than without.
+    `as_far`: some row is exactly as far from the mean as the record, a distance that rotations
+    keep. These need `near`. With `linked` and known pairs, `linked`: some released row fits a
+    member well by what the pairs teach. `among_others`: better than it fits the other records in
+    question.
     """
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
@@ -65,18 +66,18 @@ def membership_scores(
 
 
 def _near(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
-    """Ways of telling by distances to released rows."""
-    z, x = in_units(Z, X, known)
+    """Membership tests by distances to released rows."""
+    z, x = in_common_units(Z, X, known)
     distances, _ = nearest_rows(z, x, _NEIGHBORS)
     closest = np.log(distances[:, 0] + 1e-12)
     found = {
         "nearest": -distances[:, 0],
         "relative": np.log(distances[:, -1] + 1e-12) - closest,
-        "flat": _flatness(z, x),
+        "flat": _span_scores(z, x),
     }
     sample = known.find(PopulationSample)
     if sample is not None and len(sample.records):
-        similar = in_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
+        similar = in_common_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
         found["nearer_than_sample"] = np.log(nearest_rows(similar, x, 1)[0][:, 0] + 1e-12) - closest
     return found
 
@@ -106,7 +107,7 @@ def _as_far(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
     return {"as_far": -np.minimum(np.abs(away - rows[after - 1]), np.abs(rows[after] - away))}
 
 
-def in_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:
+def in_common_units(Z: Array, X: Array, known: Knowledge) -> tuple[Array, Array]:
     """Both in deviations of the released columns; those of other units are moved to the table's."""
     unit = Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
@@ -144,34 +145,34 @@ def nearest_rows(z: Array, x: Array, k: int) -> tuple[Array, Rows]:
     return distances, rows
 
 
-def _flatness(z: Array, x: Array) -> Array:
-    """How near a record lies to a flat of released rows, against how near rows lie by chance.
+def _span_scores(z: Array, x: Array) -> Array:
+    """How near a record lies to an affine span of released rows, compared with chance.
 
-    For each number of rows that may span a flat, the record's distance from the flat of its
-    nearest rows is compared with its distance from their mean.
+    For each number of rows in a span, the record's distance from the affine span of its nearest
+    rows is compared with its distance from their mean.
     """
     d = z.shape[1]
-    some = z[:: max(1, len(z) // _MOST_FLATS)]
+    some = z[:: max(1, len(z) // _MOST_SPANNED)]
     # As many rows as leave one direction free hold the whole group even where others lie between.
-    most = min(d - 1, len(some) - 1, max(_FLATS))
-    sizes = sorted({m for m in _FLATS if m < most} | ({most} if most > 1 else set()))
+    most = min(d - 1, len(some) - 1, max(_SPANS))
+    sizes = sorted({m for m in _SPANS if m < most} | ({most} if most > 1 else set()))
     if not sizes:
         return np.zeros(len(x))
     _, rows = nearest_rows(some, x, max(sizes))
     best = np.full(len(x), np.inf)
     for m in sizes:
-        # Of a random direction the flat takes (m - 1) / d of the square.
+        # An affine span of m rows takes (m - 1) / d of the square of a random direction.
         expected = np.sqrt(max(1.0 - (m - 1) / d, 1e-6))
         step = max(1, _BLOCK // (m * d))
         for start in range(0, len(x), step):
             part = slice(start, start + step)
-            left = _off_flat(some[rows[part, :m]], x[part])
+            left = _off_span(some[rows[part, :m]], x[part])
             best[part] = np.minimum(best[part], np.log(left / expected + 1e-9))
     return -best
 
 
-def _off_flat(near: Array, x: Array) -> Array:
-    """Distance of each record from the flat of some rows, over that from their mean."""
+def _off_span(near: Array, x: Array) -> Array:
+    """Distance of each record from the affine span of some rows, over that from their mean."""
     along, off = near[:, 1:] - near[:, :1], x - near[:, 0]
     products = along @ along.transpose(0, 2, 1)
     # Rows that are equal span nothing; the ridge keeps their products solvable.

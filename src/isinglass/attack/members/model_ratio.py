@@ -46,7 +46,7 @@ def _ratio(own: Array, inside: Array, outside: Array, variance: float, trained_o
     """Log-likelihood ratio of two normal laws of one variance, up to its factor.
 
     What training does to the loss of a record is known from a few models only, so it is drawn
-    towards the mean over all records as far as its spread is mere chance (James and Stein).
+    toward the mean over all records as far as its spread is mere chance (James and Stein).
     """
     effect = inside - outside
     k = len(trained_on)

@@ -139,7 +139,7 @@ def factors(centered: Array, variance: Array, *, most: int = _MOST_FACTORS) -> t
     """Loadings of the factors behind columns of deviation 1, and deviations of what they leave.
 
     `centered` are the columns under noise of this variance. Directions in which noise alone would
-    not be as wide are factors. Loadings are shrunk towards their mean, by as much as their
+    not be as wide are factors. Loadings are shrunk toward their mean, by as much as their
     differences are chance: often a factor is one quantity that many columns measure.
     """
     n, d = centered.shape

@@ -20,8 +20,8 @@ _MOST_WEIGHED = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class LogChances:
-    """The log chances of all records for each row."""
+class LogProbabilities:
+    """The log probabilities of all records for each row."""
 
     values: Array = field(repr=False)
 
@@ -45,16 +45,16 @@ class OrderLinker:
     """How well public records fit the rows of a whole file by their place in it."""
 
     public: Array = field(repr=False)
-    inner: Array | Linker = field(repr=False)  # log chances, or fits within ties
+    inner: Array | Linker = field(repr=False)  # log probabilities, or fits within ties
 
     def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> PairFit:
         """The fits of some rows; a public table of fewer columns has no order of its own."""
         if isinstance(self.inner, Linker):
             return self.inner.fit(rows)
-        return LogChances(self.inner[rows])
+        return LogProbabilities(self.inner[rows])
 
     def guess(self) -> Array:
-        """The mean of the records that may be behind each row, each by its chance."""
+        """The mean of the records that may be behind each row, weighted by their probabilities."""
         if not isinstance(self.inner, Linker):
             return np.asarray(np.exp(self.inner) @ self.public)
         fit, groups = self.inner.fit(), self.inner.groups

@@ -24,14 +24,20 @@ Rows = NDArray[np.intp]
 _MOST_PAIRS, _MOST_KERNEL, _FOLDS = 1_000, 200, 5
 #: Fewer pairs cannot show which way of learning from them, or between them, is any good.
 _LEAST_PAIRS, _LEAST_BETWEEN = 12, 30
-#: Weights of guesses are drawn towards 0 as by so many records.
+#: Weights of guesses are drawn toward 0 as by so many records.
 _HELD_BACK = 10.0
 #: Records so many times as far off as most count less.
 _FAR = 3.0
 
 
-def distinct_pairs(pairs: KnownPairs, n_rows: int) -> tuple[Rows, Array]:
-    """Row numbers, each once, and their records; an `AttackError` where they make no sense."""
+def distinct_pairs(pairs: KnownPairs, n_rows: int, *, required: bool = False) -> tuple[Rows, Array]:
+    """Rows of known pairs, each once, and their records.
+
+    Raise AttackError if a row is not in the release, a number is not finite, or there are no
+    pairs though they are `required`.
+    """
+    if required and not len(pairs.rows):
+        raise AttackError("known pairs are none at all; this attack needs at least 1")
     if len(pairs.rows) and (pairs.rows.min() < 0 or pairs.rows.max() >= n_rows):
         raise AttackError(f"known pairs must name rows of the release, 0 to {n_rows - 1}")
     if not np.isfinite(pairs.records).all():

@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from isinglass.attack.kept.parts import noise_on
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.attack.registry import ATTACKS, NEED_ROWS
 from isinglass.auditing.attackers import attacker_for
@@ -17,18 +18,22 @@ from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.hashes import without_hashes
-from isinglass.auditing.files.origin import order_line, origin_line, secret_line, undone_by_seed
+from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
+from isinglass.auditing.files.origin import (
+    kept_line,
+    order_line,
+    origin_line,
+    secret_line,
+    undone_by_seed,
+)
 from isinglass.auditing.files.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.files.provenance import (
-    NOT,
-    KeyFacts,
-    facts_of,
+    has_source_columns,
     keeps_rows,
-    made_from_these,
-    made_with,
-    public_parameters,
+    read_own_facts,
+    rebuild_perturbation,
     refuse_other_width,
-    remade,
+    stated_parameters,
     table_columns,
 )
 from isinglass.auditing.files.release_file import (
@@ -115,7 +120,7 @@ def audit_files(
         raise AuditError(f"each release counts once; {spell('other_releases')} names one again")
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     released = open_release(release, encoding, delimiter, opened.schema.names)
-    facts = facts_of(release)
+    facts = read_own_facts(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
             f"the key is of the method {perturbation.method}, and {released.name} was made by "
@@ -169,7 +174,7 @@ def audit_files(
     made = NOT
     if perturbation is not None and hasattr(perturbation, "_key") and ordered:
         sure = facts is not None or bool(correspond)
-        made = made_with(perturbation, mine, theirs, complete, sure=sure)
+        made = match_key(perturbation, mine, theirs, complete, sure=sure)
     attacked = {*columns.numeric, *columns.one_hot, *columns.kept}
     missed = [n for n in opened.schema.names if n not in attacked]
     known = {*apart, *beside, *(() if facts is None else facts.kept)}
@@ -205,8 +210,8 @@ def audit_files(
             continue
         loaded, said, unchanged = other
         others.append(loaded.X)
-        same = said is not None and made_from_these(said, source.names)
-        other_parameters.append(public_parameters(said, source.names) if same else None)
+        same = said is not None and has_source_columns(said, source.names)
+        other_parameters.append(stated_parameters(said, source.names) if same else None)
         left_beside.add(loaded, mine, [n for n in unchanged if n not in left_beside.kept])
     kept, beyond = left_beside.known(mine.X, theirs.X), left_beside.tables()
     if kept is not None and (note := left_beside.note(kept)) is not None:
@@ -214,7 +219,7 @@ def audit_files(
     if beyond:
         notes.append(AuditNote.of(Kind.BESIDE_ATTACKED))
     if perturbation is None and stated is not None and n_trials is not None and n_trials > 1:
-        perturbation = remade(stated, source.names)
+        perturbation = rebuild_perturbation(stated, source.names)
     elif perturbation is not None and perturbation.draws_noise and not complete:
         # Its noise goes by row number, and some rows are gone: only new keys can be tried.
         perturbation = clone(perturbation)
@@ -232,13 +237,13 @@ def audit_files(
         perturbation=perturbation,
         made_by=None
         if stated is None or perturbation is not None
-        else remade(stated, source.names),
+        else rebuild_perturbation(stated, source.names),
         n_trials=n_trials,
         n_outliers=n_outliers,
         most_pairs=most_pairs,
         labels=None if label is None else align.as_labels(mine, label),
         column_names=list(source.names),
-        parameters=public_parameters(stated, source.names),
+        parameters=stated_parameters(stated, source.names),
         kept=kept,
         table_kept=None if kept is None else left_beside.own(),
         other_releases=(*others, *beyond),
@@ -256,12 +261,18 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
-        line = origin_line(facts, made=made)
+        line = origin_line(facts, made=made, beside=match_beside(mine, theirs))
         lines += [] if line.met else [line]
     if policy is not None and policy.order == "secret":
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
+    if kept is not None or id_column is not None:
+        n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
+        line = kept_line(n, len(theirs.X), noise_on(mine.X, theirs.X))
+        if not line.met:
+            notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
+            lines += [line] if policy is not None and policy.kept == "few" else []
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]
     found = report.findings
@@ -313,7 +324,7 @@ def _other(
     delimiter: str | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
-    facts = facts_of(path)
+    facts = read_own_facts(path)
     opened = open_release(path, encoding, delimiter, table_names)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None

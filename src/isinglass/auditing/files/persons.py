@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed
 from isinglass.table.read import Table
 
 Array = NDArray[Any]
@@ -54,8 +54,13 @@ def person_codes(persons: ArrayLike, n_rows: int, what: str = "persons") -> Arra
 
 def person_column(table: Table, name: str, rows: Loaded) -> PersonColumn:
     """The column that the owner named, for the rows that are left."""
-    codes = person_codes(_codes(table, [name], rows)[name], len(rows.X), f"column {name}")
-    return PersonColumn(name, codes)
+    codes = _codes(table, [name], rows).get(name)
+    if codes is None:
+        raise AuditError(
+            f"column {name} holds numbers that are not whole, so it does not say whose record a "
+            "row is"
+        )
+    return PersonColumn(name, person_codes(codes, len(rows.X), f"column {name}"))
 
 
 def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonColumn | None:
@@ -108,8 +113,8 @@ def _codes(table: Table, names: Sequence[str], rows: Loaded) -> dict[str, Array]
     found: dict[str, Array] = {}
     for name in names:
         column = whole.column(name).combine_chunks()
-        if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-            values = column.cast(pa.float64(), safe=False)
+        if is_numeric(column.type) and not pa.types.is_integer(column.type):
+            values = as_float64(column)
             if not pc.all(pc.equal(pc.floor(values), values), min_count=0).as_py():
                 continue
         if pa.types.is_dictionary(column.type):

@@ -1,9 +1,8 @@
-"""Columns, row order and public parameters that a release states of its table."""
+"""Columns and public parameters that a release states about its table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import PublicParameters
-from isinglass.auditing.files.align import Loaded
+from isinglass.auditing.files.key_match import KeyFacts
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
-from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.limits import refuse_misstated
 from isinglass.perturb.public_matrix import PublicMatrix
-from isinglass.perturb.registry import class_of, open_key
+from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
 from isinglass.table.columns import Columns, is_numeric, listed
@@ -28,36 +26,11 @@ from isinglass.table.read import Table
 
 Array = NDArray[Any]
 
-#: Rows that a key is tried on at once.
-_BLOCK = 20_000
 
+def read_own_facts(release: str | Path) -> Facts | None:
+    """Read the facts a release states about itself; None where it is not one of ours.
 
-@dataclass(frozen=True, slots=True)
-class KeyFacts:
-    """What the owner's key knows beyond the perturbation: columns, categories, row order."""
-
-    columns: tuple[str, ...] | None = None
-    one_hot: tuple[str, ...] = ()
-    categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
-    shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
-
-
-def opened_key(path: str | Path, *, passphrase: str | None = None) -> tuple[Perturbation, KeyFacts]:
-    """The fitted perturbation of a key file, and what else the key knows."""
-    perturbation, stored = open_key(path, passphrase=passphrase)
-    columns = stored.facts.get("columns")
-    return perturbation, KeyFacts(
-        columns=None if columns is None else tuple(columns),
-        one_hot=tuple(stored.facts.get("one_hot", ())),
-        categories=stored.facts.get("categories"),
-        shuffle=stored.arrays.get("shuffle"),
-    )
-
-
-def facts_of(release: str | Path) -> Facts | None:
-    """A release's own facts; None where it is not one of ours.
-
-    One that says it is ours, and says what cannot be, is refused.
+    Raise ReleaseError if it states what cannot be.
     """
     try:
         facts = read_facts(release)
@@ -74,7 +47,7 @@ def facts_of(release: str | Path) -> Facts | None:
 
 
 def _refuse_other_components(facts: Facts) -> None:
-    """A release has as many columns as it says that records were turned into."""
+    """Raise ValueError if a release has another number of columns than it states."""
     stated = facts.parameters.get("n_components")
     matrix = facts.parameters.get("public_matrix")
     if isinstance(matrix, dict):
@@ -91,7 +64,10 @@ def table_columns(
     one_hot: Sequence[str],
     beside: Sequence[str],
 ) -> tuple[Columns, list[AuditNote]]:
-    """The table's columns that are behind the release: as the key or the release says, else all."""
+    """The table's columns that the release was made from, by the key or the release; else all.
+
+    Raise AuditError if the table lacks them, TableError if a column named does not exist.
+    """
     names = table.schema.names
     kept = () if facts is None else facts.kept
     if unknown := [n for n in dict.fromkeys([*out, *one_hot]) if n not in names]:
@@ -139,7 +115,10 @@ def _keeps_columns(facts: Facts) -> bool:
 
 
 def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
-    """What a file says of itself must not narrow what is looked for in it."""
+    """Raise AuditError if the table has numeric columns that the release does not account for.
+
+    What a file states about itself must not narrow what is looked for in it.
+    """
     encoded = {n.rpartition("#")[0] or n for n in named}
     schema = table.schema
     left = [
@@ -155,7 +134,7 @@ def _refuse_fewer(table: Table, named: Sequence[str], apart: set[str]) -> None:
 
 
 def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
-    """Whoever names a column to match rows by, or as a label, takes it for one of the others."""
+    """Raise AuditError if a perturbed column is to match rows, or to be a label."""
     if both := [n for n in beside if n in perturbed]:
         raise AuditError(
             f"column {listed(both)} was perturbed in the release, so it can neither tell rows "
@@ -164,7 +143,7 @@ def _refuse_perturbed(beside: Sequence[str], perturbed: Sequence[str]) -> None:
 
 
 def _named(facts: Facts) -> list[str] | None:
-    """The table's columns by name, where a release tells them."""
+    """Names of the table's columns, where the release states them."""
     kind = class_of(facts.method)
     if kind is not None and kind.keeps_columns:
         return list(facts.columns)
@@ -174,7 +153,7 @@ def _named(facts: Facts) -> list[str] | None:
 def refuse_other_width(
     source: Source, release: Table, facts: Facts | None, perturbation: Perturbation | None
 ) -> None:
-    """A column too many would be looked for in vain, and one too few would not be looked for."""
+    """Raise AuditError if the release was made from another number of columns."""
     width = getattr(perturbation, "n_features_in_", None)
     if facts is not None and width is None:
         width = _width(facts)
@@ -186,63 +165,8 @@ def refuse_other_width(
         )
 
 
-#: How well a key makes a release again: to the last bit, up to rounding, or not at all.
-EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
-
-
-def made_with(
-    perturbation: Perturbation, mine: Loaded, theirs: Loaded, complete: bool, *, sure: bool
-) -> str:
-    """How well this key makes the release; `sure`: not at all is an error.
-
-    A key of another release, or another table, would make an audit of something else. What is
-    made up to rounding only may hold anything in the last digits of its numbers.
-    """
-    if perturbation.draws_noise and perturbation.keeps_rows and not complete:
-        return NOT  # the noise goes by row number, and some rows are gone
-    try:
-        same = _turns_into(perturbation, mine.X, theirs.X)
-    except ValueError:  # values outside the key's bounds
-        same = NOT
-    if sure and same == NOT:
-        raise AuditError(
-            f"the key does not turn {mine.name} into {theirs.name}: it is the key of another "
-            "release, or the table has changed, or other rows were left out"
-        )
-    return same
-
-
-def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
-    """How well a key turns the table into the release, row for row."""
-    if isinstance(perturbation, Condensation):
-        # Rows are drawn from groups, and their means are the table's.
-        again = perturbation.emit_again(released.dtype)
-        near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
-        return _alike(again, released) if near.all() else NOT
-    if len(table) != len(released):
-        return NOT
-    worst = EXACTLY
-    for start in range(0, len(table), _BLOCK):
-        again = perturbation.transform_rows(table[start : start + _BLOCK], start)
-        alike = _alike(again, released[start : start + _BLOCK])
-        if alike == NOT:
-            return NOT
-        worst = alike if alike == NEARLY else worst
-    return worst
-
-
-def _alike(again: Array, released: Array) -> str:
-    """How alike two releases are: to the last bit, or up to the digits that a file may keep."""
-    if again.shape != released.shape:
-        return NOT
-    if np.array_equal(again.astype(released.dtype), released):
-        return EXACTLY
-    room = 1e-4 * max(float(np.abs(again).max(initial=0.0)), 1e-30)
-    return NEARLY if np.allclose(again, released, rtol=1e-4, atol=room) else NOT
-
-
 def _width(facts: Facts) -> Any:
-    """From how many columns a release was made; None where it does not say."""
+    """Number of columns a release was made from; None where it does not say."""
     matrix = facts.parameters.get("public_matrix")
     if isinstance(matrix, dict):
         return matrix.get("n_features")
@@ -251,8 +175,8 @@ def _width(facts: Facts) -> Any:
     return None
 
 
-def made_from_these(facts: Facts, names: Sequence[str]) -> bool:
-    """Whether a release may have been made from just these columns, as far as it says."""
+def has_source_columns(facts: Facts, names: Sequence[str]) -> bool:
+    """Whether nothing a release states contradicts that it was made from these columns."""
     named, width = _named(facts), _width(facts)
     return (named is None or named == list(names)) and width in (None, len(names))
 
@@ -263,8 +187,11 @@ def keeps_rows(facts: Facts) -> bool:
     return kind is None or kind.keeps_rows
 
 
-def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
-    """All that a release says in public about how it was made."""
+def stated_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParameters | None:
+    """The public parameters that a release states.
+
+    Raise AuditError if its public matrix cannot be used.
+    """
     if facts is None:
         return None
     low = high = matrix = None
@@ -279,8 +206,8 @@ def public_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParame
     return PublicParameters(facts.method, dict(facts.parameters), low, high, matrix)
 
 
-def remade(facts: Facts, names: Sequence[str]) -> Perturbation | None:
-    """The perturbation without its key, from public facts; None where they do not suffice."""
+def rebuild_perturbation(facts: Facts, names: Sequence[str]) -> Perturbation | None:
+    """Rebuild the perturbation, without its key, from public facts; None if they do not suffice."""
     kind = class_of(facts.method)
     if kind is None:
         return None

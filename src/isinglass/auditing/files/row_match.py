@@ -11,7 +11,8 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, Loaded, Rows
 from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.fold import fold
-from isinglass.auditing.files.provenance import KeyFacts, keeps_rows
+from isinglass.auditing.files.key_match import KeyFacts
+from isinglass.auditing.files.provenance import keeps_rows
 from isinglass.auditing.files.row_order import find_order
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.release import Facts
@@ -57,6 +58,9 @@ def match_rows(
     if facts is not None and not keeps_rows(facts):
         # It is only said that rows do not correspond; where they might, both are tried.
         same = len(table.X) == len(release.X)
+        if key is not None and key.shuffle is not None:
+            # Rows are nobody's in any order; this is the one in which the key draws them.
+            release = align.undo(release, keyed_order(key.shuffle, len(release.X)))
         return RowMatch(table, release, everything, None if same else False)
     if id_column is not None:
         return _by_identifier(table, release, facts, id_column, notes)

@@ -15,7 +15,7 @@ from isinglass.auditing.files.read_numbers import single_numbers
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.messages import spell
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed
 from isinglass.table.read import MemoryTable, Table
 
 Array = NDArray[Any]
@@ -120,7 +120,7 @@ def _values(column: pa.ChunkedArray) -> Array | None:
         column = column.cast(column.type.value_type)
     try:
         if is_numeric(column.type):
-            return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy())
+            return np.asarray(as_float64(column).fill_null(0.0).to_numpy())
         return np.asarray(column.cast(pa.string()).fill_null("").to_numpy()).astype(str)
     except pa.ArrowException:
         return None

@@ -70,9 +70,9 @@ def render(findings: Findings, *, public: bool = False, frontier: Frontier | Non
 
 def summary(findings: Findings) -> str:
     """A few lines for a notebook; nothing about single records."""
-    sentences = (words.detection_sentence(findings), words.attack_sentence(findings))
+    lines = (words.detection_sentence(findings), words.attack_sentence(findings))
     return pages.render(
-        "isinglass/plots/summary.html.j2", verdict=findings.verdict, sentences=sentences
+        "isinglass/plots/summary.html.j2", verdict=findings.verdict, sentences=lines
     )
 
 
@@ -107,7 +107,7 @@ def _verdict(findings: Findings) -> dict[str, Any]:
         "look": look_of(findings.verdict),
         "sign": sign_of(findings.verdict),
         "verdict": (words.detection_sentence(findings), words.attack_sentence(findings)),
-        "decided": [sentence for sentence in decided if sentence],
+        "decided": [line for line in decided if line],
         "release": words.column_name(release) if isinstance(release, str) else "",
         "outcome": outcome if isinstance(outcome, str) else "",
     }

@@ -85,7 +85,7 @@ class Report:
         return self.findings.passed
 
     def to_contract(self) -> dict[str, Any]:
-        """The short form that `isinglass audit` prints as JSON."""
+        """The short form for programs; its shape does not change."""
         return self.findings.to_contract()
 
     def to_json(self, *, public: bool = False) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Candidate:
 
 
 def candidates(methods: str | Iterable[str], n_columns: int) -> list[Candidate]:
-    """Every setting to begin with for the methods named, or for "all"."""
+    """The settings a search starts with, for the methods named or for "all"."""
     names = searchable() if methods == "all" else _listed(methods)
     return [
         Candidate(name, value)
@@ -83,7 +83,7 @@ def _values(of: Variant, n_columns: int) -> list[Any]:
     return list(of.strength.values)
 
 
-def between(candidate: Candidate, others: Iterable[Candidate]) -> list[Candidate]:
+def refine(candidate: Candidate, others: Iterable[Candidate]) -> list[Candidate]:
     """Settings half way (in ratio) to the next weaker and stronger ones of the same method."""
     if candidate.value is None:
         return []

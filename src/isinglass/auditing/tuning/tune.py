@@ -22,7 +22,7 @@ from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
 from isinglass.auditing.tuning.frontier import Frontier
 from isinglass.auditing.tuning.points import Point, ordered, point_of, sentence
-from isinglass.auditing.tuning.search_space import Candidate, between, candidates
+from isinglass.auditing.tuning.search_space import Candidate, candidates, refine
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError
 from isinglass.progress import Progress, quiet
@@ -131,7 +131,7 @@ def tune(
     if min_auc is not None and labels is None:
         raise ValueError("min_auc needs labels, which say what the known anomalies are")
     X = numbers(table, "table")
-    marks = None if labels is None else _marks(labels, len(X))
+    marks = None if labels is None else _checked_labels(labels, len(X))
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
     asked = {
         "most_pairs": most_pairs, "n_outliers": n_outliers, "attacks": str(wanted),
@@ -201,7 +201,7 @@ def tune(
         best = min(points, key=lambda p: (short_of(p), p.gain))
         # Strengths between the best one and its neighbors, among all that were ever tried.
         known = [p.candidate for p in (*points, *out)]
-        points += look(between(best.candidate, known), len(rounds) - 1)
+        points += look(refine(best.candidate, known), len(rounds) - 1)
     progress("trying settings", total, total)
     # What has all wishes is taken, of several one that no other beats, and then the quietest; if
     # none has all, the nearest of those that no other beats.
@@ -256,7 +256,7 @@ def _order(n_rows: int, rng: np.random.Generator) -> Array:
     return rows[rows < n_rows]
 
 
-def _marks(labels: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
+def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     marks = np.asarray(labels)
     if marks.shape != (n_rows,) or not np.isin(marks, (0, 1)).all():
         raise AuditError(f"labels must be 0 or 1 for each of the {n_rows:,} records")

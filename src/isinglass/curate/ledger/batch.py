@@ -45,11 +45,11 @@ class Batch:
                     f"micro and beta of row {row} must be whole numbers >= 1, "
                     f"got {query.micro} and {query.beta}"
                 )
-        self.user, self.key = printable("user", user), key
+        self.user, self.key = check_printable("user", user), key
         self.digests = [query.digest() for query in queries]
         self.request: bytes | None = None
         if key is not None:
-            printable("key", key)
+            check_printable("key", key)
             self.request = hashlib.sha256(bytes([fresh]) + b"".join(self.digests)).digest()
         self.different = list(dict.fromkeys(self.digests))
         self.known: dict[bytes, int | None] = {}
@@ -116,8 +116,8 @@ class Batch:
         ]
 
 
-def printable(name: str, given: str) -> str:
-    """A word from a user that goes into the ledger as it is."""
+def check_printable(name: str, given: str) -> str:
+    """Raise ValueError unless a text may enter the ledger as it is; return it."""
     if not (isinstance(given, str) and 0 < len(given) <= 1000 and given.isprintable()):
         raise ValueError(f"{name} must be 1 to 1000 printable characters")
     return given

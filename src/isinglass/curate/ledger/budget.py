@@ -21,8 +21,8 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
-    """What was spent within reach of each query when its turn came, and what it leaves there.
+class PriceQuote:
+    """Price quote of queries: spent within reach of each before it, and left there afterwards.
 
     Millionths of epsilon. `left_after` is what the tighter of the two caps leaves once all of them
     are paid for, later ones included.
@@ -68,7 +68,7 @@ class SpatialBudget:
     def add(
         self, places: ArrayLike, radii: ArrayLike, micro: ArrayLike, users: Sequence[str]
     ) -> None:
-        """Take in spends that the ledger holds, with who paid each; nothing is checked again."""
+        """Add spends read from the ledger, with who paid each; nothing is checked again."""
         where = np.asarray(places, dtype=np.float64)
         m = len(users)
         reaches = np.broadcast_to(np.asarray(radii, dtype=np.float64), (m,))
@@ -117,7 +117,7 @@ class SpatialBudget:
             self._waiting.pop(user, None)
         return self._users[user]
 
-    def price(self, queries: Sequence[Query], user: str) -> Priced:
+    def price(self, queries: Sequence[Query], user: str) -> PriceQuote:
         """What queries cost, in order, each counting the earlier ones; nothing is spent yet.
 
         All or nothing: raises `BudgetError` for the first that does not fit. One that costs nothing
@@ -145,10 +145,12 @@ class SpatialBudget:
             past = index.at(places[row], float(radii[row]))
             facts = int(micro[row]), spent, past, cap, int(tighter[row])
             raise _refusal(row, m, *facts, self._whose(by_table))
-        return Priced(before, np.maximum(0, tighter - micro - self._later(places, radii, micro)))
+        return PriceQuote(
+            before, np.maximum(0, tighter - micro - self._later(places, radii, micro))
+        )
 
-    def _price_share(self, queries: Sequence[Query], user: str) -> Priced:
-        """The same by a user's own spends and share alone."""
+    def _price_share(self, queries: Sequence[Query], user: str) -> PriceQuote:
+        """`price` for a user with a share: by their own spends and that share alone."""
         places, radii, micro = columns(queries, self.metric)
         own, share = self._of(user), self.shares[user]
         before = own.in_order(places, radii, micro)
@@ -158,7 +160,7 @@ class SpatialBudget:
             past = own.at(places[row], float(radii[row]))
             facts = int(micro[row]), int(before[row]), past, share, int(left[row])
             raise _refusal(row, len(queries), *facts, "the user's own budget")
-        return Priced(before, np.maximum(0, left - micro - self._later(places, radii, micro)))
+        return PriceQuote(before, np.maximum(0, left - micro - self._later(places, radii, micro)))
 
     def _later(self, places: Array, radii: Array, micro: Counts) -> Counts:
         """What the later ones of a list will have spent around each: reach goes both ways."""
@@ -166,8 +168,8 @@ class SpatialBudget:
             return np.zeros_like(micro)
         return Reach(self.metric).in_order(places[::-1], radii[::-1], micro[::-1])[::-1]
 
-    def _price_one(self, query: Query, user: str) -> Priced:
-        """The same for one query, in plain numbers, which is most of what is asked."""
+    def _price_one(self, query: Query, user: str) -> PriceQuote:
+        """`price` for one query, the common case, in plain numbers."""
         before = own_before = self._table.at(query.place, query.influence)
         left = tighter = self.cap - before
         if self.user_cap is not None:
@@ -178,7 +180,7 @@ class SpatialBudget:
             spent, cap = (before, self.cap) if by_table else (own_before, self.user_cap or 0)
             facts = query.micro, spent, spent, cap, tighter
             raise _refusal(0, 1, *facts, self._whose(by_table))
-        return Priced(np.array([before]), np.array([max(0, tighter - query.micro)]))
+        return PriceQuote(np.array([before]), np.array([max(0, tighter - query.micro)]))
 
     def _whose(self, by_table: bool) -> str:
         if not by_table:
@@ -228,7 +230,7 @@ def _refusal(
 def fits(
     places: ArrayLike, r: ArrayLike, epsilon: object, cap: object, metric: Metric
 ) -> NDArray[np.bool_]:
-    """Which of these queries, taken in order, fit under a cap; their sum is how many.
+    """For each query, taken in order, whether it fits under a cap; the sum is how many do.
 
     All are asked with influence `r` (one for all, or one each) and price `epsilon`. A query that
     the cap refuses is skipped and costs nothing. Reads queries only: for a plan, not a promise

@@ -151,7 +151,7 @@ class Contract:
         if user != CURATOR and user not in self.shares:
             raise LedgerError(
                 "the user has no share of this ledger's budget; the curator gives one, once: "
-                "`isinglass ledger admit`"
+                f"{spell_call('Ledger.admit')}"
             )
 
     def refuse_query(self, query: Query) -> None:

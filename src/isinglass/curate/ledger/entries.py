@@ -8,6 +8,7 @@ import struct
 from typing import NamedTuple
 
 from isinglass.errors import LedgerError
+from isinglass.messages import spell_call
 
 #: what stands before the first entry
 START = bytes(32)
@@ -134,6 +135,6 @@ def refuse_broken(secret: bytes, entries: list[Entry], seq: int, before: bytes) 
     for entry in entries:
         if (problem := follows(secret, entry, seq, before)) is not None:
             raise LedgerError(
-                f"the ledger's chain is broken: {problem}; `isinglass ledger verify` says more"
+                f"the ledger's chain is broken: {problem}; {spell_call('Ledger.verify')} says more"
             )
         seq, before = entry.seq, entry.hash

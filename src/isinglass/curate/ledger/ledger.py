@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from isinglass.curate.ledger.backends.connect import connect
-from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, printable
+from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed
 from isinglass.curate.ledger.head import Head
@@ -101,7 +101,7 @@ class Ledger:
                             "were added or removed, declare a new version and say why: what was "
                             "spent stays spent"
                         )
-                    reason = printable("new_version", new_version)
+                    reason = check_printable("new_version", new_version)
                     facts = {"reason": reason, "table": self._named(table)}
                     self._keeper.add([_terms("version", books.version + 1, facts)])
         self._agreement = Agreement(first, self._named(table))
@@ -158,7 +158,7 @@ class Ledger:
         given = {"cap": cap, "records_per_person": records_per_person,
                  "also_released": also_released}  # fmt: skip
         terms = {name: value for name, value in given.items() if value is not None}
-        facts = {"terms": terms, "reason": printable("reason", reason)}
+        facts = {"terms": terms, "reason": check_printable("reason", reason)}
         with self._keeper.writing() as books:
             _agreed(books).amended(**given)  # type: ignore[arg-type]
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
@@ -171,7 +171,7 @@ class Ledger:
         so much at some place that the two would not fit under the cap together. From then on the
         user is held to the share by their own spends, and told of nothing else.
         """
-        printable("user", user)
+        check_printable("user", user)
         with self._keeper.writing() as books:
             terms = _agreed(books)
             amount = terms.user_cap if share is None else share
@@ -186,7 +186,7 @@ class Ledger:
                     "share, or a larger budget, may"
                 )
             changed = {"shares": {user: amount}}
-            facts = {"terms": changed, "reason": printable("reason", reason)}
+            facts = {"terms": changed, "reason": check_printable("reason", reason)}
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
 
     def answer(
@@ -252,8 +252,8 @@ class Ledger:
         agreement: Agreement | None = None,
     ) -> None:
         """Pay at every place at once, before something is computed from the whole table."""
-        facts = {"reason": printable("reason", reason)}
-        printable("user", user)
+        facts = {"reason": check_printable("reason", reason)}
+        check_printable("user", user)
         refuse_cap("micro", micro)
         with self._keeper.writing() as found:
             books = self._signed(found, (), agreement, user)
@@ -297,7 +297,7 @@ class Ledger:
             if doubt is not None:
                 if reason is None:
                     raise ValueError("reason must be given: why the note is lost, or not here")
-                why = printable("reason", reason)
+                why = check_printable("reason", reason)
 
                 def elsewhere(books: Books) -> Entry:
                     facts = {"terms": {"elsewhere": _agreed(books).cap}, "reason": why}

@@ -9,14 +9,14 @@ from isinglass.curate.ledger.contract import Contract
 from isinglass.curate.ledger.entries import Entry
 from isinglass.curate.ledger.head import Head
 from isinglass.documents import read_json
-from isinglass.epsilon import number
+from isinglass.epsilon import as_float
 
 
 def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:
     """The contract and its changes, entries by kind, and what they cost; never a record."""
     terms, last = contract.to_json(), database.last()
     for name in ("cap", "user_cap"):
-        terms[name] = None if terms[name] is None else number(terms[name])
+        terms[name] = None if terms[name] is None else as_float(terms[name])
     terms |= _in_epsilon(terms)
     totals, changes = database.totals(), database.changes()
     return {
@@ -26,7 +26,7 @@ def summarized(database: Database, contract: Contract, version: int) -> dict[str
         "amendments": [_told(entry) for entry in changes if entry.kind == "amend"],
         "versions": [_told(entry) for entry in changes if entry.kind == "version"],
         "entries": {kind: count for kind, count, _ in totals},
-        "spent": number(sum(micro for _, _, micro in totals)),
+        "spent": as_float(sum(micro for _, _, micro in totals)),
         "last": last.at if last else "",
         "head": str(Head(last.seq, last.hash)) if last else "",
     }
@@ -37,7 +37,7 @@ def _told(change: Entry) -> dict[str, Any]:
     facts = read_json(change.facts or "{}", infinite=True)
     terms = dict(facts.get("terms", {"version": change.version}))
     if "cap" in terms:
-        terms["cap"] = number(terms["cap"])
+        terms["cap"] = as_float(terms["cap"])
     terms |= _in_epsilon(terms)
     return {"entry": change.seq, "at": change.at, "reason": facts["reason"]} | terms
 
@@ -46,7 +46,7 @@ def _in_epsilon(terms: dict[str, Any]) -> dict[str, Any]:
     """The parts of the budget that are not the curator's, where there are any."""
     found: dict[str, Any] = {}
     if "shares" in terms:
-        found["shares"] = {user: number(share) for user, share in terms["shares"].items()}
+        found["shares"] = {user: as_float(share) for user, share in terms["shares"].items()}
     if "elsewhere" in terms:
-        found["elsewhere"] = number(terms["elsewhere"])
+        found["elsewhere"] = as_float(terms["elsewhere"])
     return found

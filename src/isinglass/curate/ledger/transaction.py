@@ -96,7 +96,7 @@ class Keeper:
                     self._busy = None
 
     def _transaction(self, make: bool, check: bool) -> Iterator[Books | None]:
-        kept, absent = False, isinstance(self.db, MissingDatabase)
+        committing, absent = False, isinstance(self.db, MissingDatabase)
         # Before anything can fail: a secret of an earlier transaction is in use.
         self._added, self._new_secret, self._new_note = [], None, None
         try:
@@ -107,13 +107,13 @@ class Keeper:
                 self._hold(self.note, books)
             yield books
             self._refuse_fork()
-            kept = True  # from here on only the database can tell
+            committing = True  # from here on only the database can tell
             self.db.commit()
         except BaseException:
-            if not kept:
+            if not committing:
                 self._forget_secret()
             self._let_go()
-            if make and absent and not kept:
+            if make and absent and not committing:
                 self._unmake()
             raise
 

@@ -57,7 +57,7 @@ class Baseline:
 
     def chance(self, n_anomalies: int, n_records: int) -> float:
         """The chance of the answer "anomaly"; a function of the table, the owner's alone."""
-        scale = 1 / eps.number(self.micro)
+        scale = 1 / eps.as_float(self.micro)
         first = scale * (self.beta if self.kind == "B2" else 1)
         return _above(self.threshold * n_records - n_anomalies, first, scale * self.threshold)
 
@@ -69,7 +69,7 @@ class Baseline:
     def real_epsilon(self, tau: int) -> float:
         """What an answer really costs, where one record can undo or make tau * beta anomalies."""
         factor = tau * self.beta + 1 if self.kind == "B1" else tau + 1
-        return eps.number(factor * self.micro)
+        return eps.as_float(factor * self.micro)
 
 
 def b1(beta: float, epsilon: Any, *, threshold: float) -> Baseline:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglass.curate.mechanisms.mechanism import bounded_mechanism
 from isinglass.curate.planning.choose import Mask
 from isinglass.curate.questions.base import Question
-from isinglass.epsilon import MOST, fraction, number
+from isinglass.epsilon import MOST, as_float, fraction
 
 #: what is shown of a price
 SHARES = ("recall", "precision", "false alarms")
@@ -42,7 +42,7 @@ class PricePoint:
     @property
     def epsilon(self) -> float:
         """The price of an answer."""
-        return number(self.micro)
+        return as_float(self.micro)
 
     @property
     def shares(self) -> dict[str, float | None]:
@@ -118,8 +118,8 @@ def least_price(records: Expected, target: float) -> int:
     return high
 
 
-def counted(counts: NDArray[np.int64], truth: Mask) -> Counted:
-    """Equal rows of counts together; `truth` says which records are labeled."""
+def grouped(counts: NDArray[np.int64], truth: Mask) -> Counted:
+    """Group equal rows of counts; `truth` says which records are labeled."""
     kinds, which = np.unique(counts, axis=0, return_inverse=True)
     times = np.zeros((len(kinds), 2), dtype=np.int64)
     np.add.at(times[:, 0], which.ravel(), 1)
@@ -130,7 +130,7 @@ def counted(counts: NDArray[np.int64], truth: Mask) -> Counted:
 def checked_counts(
     counts: Mapping[tuple[int, ...], int] | Iterable[tuple[int, ...]],
 ) -> Counted:
-    """What a person assumed, checked."""
+    """Counts that a person assumed; raise ValueError unless they can be."""
     many = dict(counts) if isinstance(counts, Mapping) else dict(Counter(map(tuple, counts)))
     for kind, times in many.items():
         own, near = kind if len(kind) == 2 else (0, 0)

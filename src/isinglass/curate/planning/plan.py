@@ -17,7 +17,7 @@ from isinglass.curate.planning.expected import (
     Expected,
     PricePoint,
     checked_counts,
-    counted,
+    grouped,
     least_price,
 )
 from isinglass.curate.questions.base import Question
@@ -25,7 +25,7 @@ from isinglass.curate.questions.builtin import Sparse
 from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.setup import question_for
 from isinglass.curate.space import Space
-from isinglass.epsilon import fraction, micro, number, text
+from isinglass.epsilon import as_float, fraction, micro, text
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The plan as a sentence."""
         at, cap = self.chosen, text(self.cap)
         parts = [
             f"At epsilon {text(at.micro)}, {self.mode} answers are expected to find "
@@ -83,7 +83,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as one document; prices in epsilon."""
-        facts = asdict(self) | {"chosen": _told(self.chosen), "budget": number(self.cap)}
+        facts = asdict(self) | {"chosen": _told(self.chosen), "budget": as_float(self.cap)}
         del facts["cap"]
         return facts | {"frontier": [_told(p) for p in self.frontier], "sentence": self.sentence}
 
@@ -193,7 +193,7 @@ def plan(
             if labels is None
             else checked_labels(labels, len(places))
         )
-        records = Expected(question, counted(found, truth), labeled=labels is not None)
+        records = Expected(question, grouped(found, truth), labeled=labels is not None)
     used = micro(epsilon) if target_recall is None else least_price(records, target_recall)
     chosen = records.at(used, cap)
     prices = {max(1, cap // (n * question.lipschitz)) for n in BOUGHT} | {used}

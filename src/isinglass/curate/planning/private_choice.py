@@ -23,7 +23,8 @@ from isinglass.curate.planning.choose import (
 from isinglass.curate.questions.builtin import checked_beta
 from isinglass.curate.space import Space
 from isinglass.detect.metric import Metric
-from isinglass.epsilon import fraction, micro, number, text
+from isinglass.epsilon import as_float, fraction, text
+from isinglass.epsilon import micro as parsed
 
 #: proposals drawn for every point of the grid: all are refused less than once in 2**64 choices
 _TRIES = 45
@@ -48,11 +49,11 @@ class PrivateChoice:
     @property
     def epsilon(self) -> float:
         """The price, at every place."""
-        return number(self.micro)
+        return as_float(self.micro)
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
+        """The choice as a sentence."""
         paid = "spent at every place" if self.charged else "not charged to any ledger"
         return (
             f"beta {self.beta}, r {self.r:g}: chosen with epsilon {text(self.micro)} of "
@@ -131,7 +132,7 @@ def choose_r_privately(
     whole = checked_beta(beta)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= whole:
         raise ValueError(f"blocks must be a whole number from 1 to beta, {whole}, got {blocks!r}")
-    price = micro(epsilon)
+    price = parsed(epsilon)
     anomalies_wanted(outlier_fraction, 0)  # a bad share is refused before anything is paid
     if space is not None:
         table = space.read(table).rows

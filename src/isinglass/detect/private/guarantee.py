@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from isinglass.detect.private.noise import FEMTO, ModelPrice
-from isinglass.epsilon import number, text
+from isinglass.epsilon import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ModelGuarantee:
 
     @property
     def epsilon(self) -> float:
-        return number(self.price.micro)
+        return as_float(self.price.micro)
 
     @property
     def delta(self) -> float:

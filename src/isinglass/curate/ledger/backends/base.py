@@ -63,6 +63,8 @@ class Database(ABC):
     name: str
     #: whether it was made by this very object
     made: bool = False
+    #: whether nothing of a ledger was in it when it was opened
+    empty: bool = False
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

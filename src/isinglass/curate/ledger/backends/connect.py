@@ -6,15 +6,10 @@ import errno
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isinglass import files
 from isinglass.curate.ledger.backends.base import Database, MissingDatabase
 from isinglass.errors import LedgerError
-
-if TYPE_CHECKING:
-    from isinglass.curate.ledger.backends.postgresql import PostgreSQL
-    from isinglass.curate.ledger.backends.sqlite import SQLite
 
 WITHOUT_LOCKS = (
     "ledgers need file locks, which Python does not have on this operating system; keep the "
@@ -30,7 +25,7 @@ def connect(where: str | Path, *, make: bool = False) -> Database:
     if not files.LOCKS:
         raise LedgerError(WITHOUT_LOCKS)
     scheme = re.match(r"([A-Za-z][\w+.-]*)://", where) if isinstance(where, str) else None
-    found: SQLite | PostgreSQL
+    found: Database
     if scheme is not None:
         if scheme[1] not in ("postgresql", "postgres"):  # the rest may hold a password
             raise LedgerError(

@@ -1,4 +1,4 @@
-"""SQLite backend, and the choice of a backend by address."""
+"""SQLite backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the parts of kept columns that predict records beyond chance."""
+"""Selection of groupings of kept values that predict records, by F tests."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from isinglass.attack.columns.marginals import divisors
 Array = NDArray[Any]
 Codes = NDArray[np.intp]
 
-#: Parts that are chosen one after the other, and parts that are looked at again in each round.
+#: Groupings selected stepwise, and groupings rated again in each step.
 _MOST_ROUNDS, _MOST_AGAIN = 8, 40
-#: Rows on which an attack compares parts.
+#: Rows on which an attack compares groupings.
 MOST_RATED = 20_000
 #: Group means must differ by so many deviations of what chance gives: in one column, in all.
 _LEAST_ONE, _LEAST_ALL = 4.5, 3.5
 #: Values so many deviations away count as if they were no farther: one of them is not a group.
 _FAR = 6.0
-#: A further part must explain this share of the variance, and of what those before it do.
+#: A further grouping must explain this share of the variance, and of what those before it do.
 _LEAST_SHARE, _LEAST_MORE = 1e-3, 0.03
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What an attacker will have of the records whose groups are compared here."""
+    """How many rows an attacker has, and how noisy, relative to the rows compared here."""
 
     rows: float = 1.0  # as a multiple of the rows compared
     noise: float = 0.0  # variance of the noise on them, of columns of variance 1
@@ -45,10 +45,10 @@ class Rating:
 
 
 _NOTHING = Rating(0.0, 0.0, beyond_chance=False)
-_AS_IT_IS = Exposure()
+_SAME_ROWS = Exposure()
 
 
-def rate(groups: Codes, values: Array, weights: Array, seen: Exposure = _AS_IT_IS) -> Rating:
+def rate(groups: Codes, values: Array, weights: Array, seen: Exposure = _SAME_ROWS) -> Rating:
     r"""Compare the variance between groups with that within them, column by column.
 
     The ratio has an F distribution where groups mean nothing; its cube root is nearly normal
@@ -84,9 +84,9 @@ def rate(groups: Codes, values: Array, weights: Array, seen: Exposure = _AS_IT_I
     return Rating(spread * float(found.sum() / len(total)), spread * effect, beyond, effect)
 
 
-def rate_words(marks: Array, values: Array, seen: Exposure) -> Rating:
-    """The same of marks of words, whose effects add up: by ridge regression on all of them."""
-    centered = marks - marks.mean(axis=0)
+def rate_words(indicators: Array, values: Array, seen: Exposure) -> Rating:
+    """`rate` for indicator columns of words, whose effects add up: ridge regression on all."""
+    centered = indicators - indicators.mean(axis=0)
     sizes, axes = np.linalg.eigh(centered.T @ centered)
     sizes, axes = sizes[sizes > 1e-6 * sizes[-1]], axes[:, sizes > 1e-6 * sizes[-1]]
     n, n_free = len(values), len(sizes)
@@ -133,17 +133,17 @@ def explained_by(groups: Codes, values: Array, weights: Array) -> Array:
 def choose(
     candidates: Sequence[Codes], values: Array, weights: Array, most: int
 ) -> tuple[list[int], int]:
-    """Numbers of the groupings that tell something, best first, and how many add to each other.
+    """Indices of the groupings that predict beyond chance, best first; and how many were stepwise.
 
-    The first of them are chosen one after the other, by what those before leave open; after them
-    come all others that tell something, in the order of how much.
+    The first of them are selected one after the other, by what those before leave unexplained;
+    after them come all others that predict beyond chance, in the order of how much they explain.
     """
-    values = in_units(values, weights)
+    values = scaled_and_clipped(values, weights)
     rated = [rate(groups, values, weights) for groups in candidates]
-    telling = [i for i, rating in enumerate(rated) if rating.beyond_chance]
-    telling.sort(key=lambda i: -rated[i].found)
+    rated_well = [i for i, rating in enumerate(rated) if rating.beyond_chance]
+    rated_well.sort(key=lambda i: -rated[i].found)
     chosen: list[int] = []
-    again = telling[:_MOST_AGAIN]
+    again = rated_well[:_MOST_AGAIN]
     ratings = {i: rated[i] for i in again}
     while again and len(chosen) < min(most, _MOST_ROUNDS):
         best = max(again, key=lambda i: ratings[i].found)
@@ -151,11 +151,11 @@ def choose(
         values = values - explained_by(candidates[best], values, weights)
         ratings = {i: rate(candidates[i], values, weights) for i in again if i != best}
         again = [i for i, rating in ratings.items() if rating.beyond_chance]
-    rest = [i for i in telling if i not in chosen]
+    rest = [i for i in rated_well if i not in chosen]
     return (chosen + rest)[:most], len(chosen)
 
 
-def in_units(values: Array, weights: Array) -> Array:
+def scaled_and_clipped(values: Array, weights: Array) -> Array:
     """Values in units of their columns' sizes; a few that are far away count as nearer."""
     squares = weights @ np.square(values) / max(float(weights.sum()), 1e-300)
     return np.clip(values / divisors(np.sqrt(squares)), -_FAR, _FAR)
@@ -173,9 +173,9 @@ class Model:
 
 
 def best_model(blocks: Sequence[Sequence[Codes]], values: Array, seen: Exposure) -> Model:
-    """Blocks that tell most to an attacker who has this much, one after the other.
+    """Select, stepwise, the blocks that explain most to an attacker who has this much.
 
-    A block is one grouping, or marks of words. Values are clean, of mean 0 and variance 1.
+    A block is one grouping, or indicators of words. Values are clean, of mean 0 and variance 1.
     """
     weights, words = np.ones(len(values)), {}
     for i, block in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""Functions of a row that a release keeps: totals, sizes, and those found from pairs."""
+"""Linking features from row sums, row norms, and invariants learned from pairs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from isinglass.attack.linking.invariants import both, direction
 Array = NDArray[Any]
 Expand = Callable[[Array], Array]
 
-#: Columns of table and release up to which products two by two are tried.
+#: Most columns of table and release for which products of pairs of columns are tried.
 _FEW_COLUMNS = 12
-#: Pairs beyond as many as a function has freedom, so that agreement is no matter of course.
+#: Pairs beyond a function's degrees of freedom, so that it does not fit them by construction.
 _SPARE = 4
-#: What is left of the variance of two functions that are one and the same up to rounding ...
+#: Share of the variance left between two functions that are equal up to rounding ...
 _EXACT = 1e-9
-#: ... and of two that nearly are.
+#: ... and between two that are nearly equal.
 _NEARLY = 0.1
-#: Numbers in a mixture that is found up to a factor for each row.
+#: Most numbers in a mixture that is found up to a factor for each row.
 _MOST_UNKNOWN = 420
 
 
 def totals_and_sizes(scalings: Scalings) -> Iterator[FeatureFamily]:
-    """Noise that adds up to nothing in a row leaves its total, a rotation of each row its size."""
+    """Row sums, kept by noise that sums to zero in a row, and row norms, kept by rotations."""
     s = scalings
     units: dict[str, Of] = {
         "in the table's units": s.raw,
@@ -66,38 +66,40 @@ def learned_functions(Z: Array, mean: Array, unit: Array) -> Iterator[FeatureFam
     if max(p, d) <= _FEW_COLUMNS:
         shapes["sums of products"] = _products(ours), _products(theirs)
     for name, sides in shapes.items():
-        yield FeatureFamily(f"the same {name}", _nothing, _in_common(*sides), hungry=True)
+        yield _from_pairs(f"the same {name}", _in_common(*sides))
     if d <= _FEW_COLUMNS:
         known = _products(theirs)
-        yield FeatureFamily(
-            "squares of mixtures", _nothing, _forward(np.square, known), hungry=True
-        )
+        yield _from_pairs("squares of mixtures", _forward(np.square, known))
         if p <= _FEW_COLUMNS:
             name = "mixtures times a sign for each row"
-            yield FeatureFamily(name, _nothing, _forward(_two_by_two, known), hungry=True)
+            yield _from_pairs(name, _forward(_pairwise_products, known))
     if p > 1 and p * (d + 1) <= _MOST_UNKNOWN:
         name = "direction of a mixture"
-        yield FeatureFamily(name, _nothing, _mixed(_as_it_is, theirs), hungry=True)
+        yield _from_pairs(name, _mixed(_identity, theirs))
         if (np.abs(Z) <= 1).all():
-            yield FeatureFamily(f"{name}, bent", _nothing, _mixed(_unbent, theirs), hungry=True)
+            yield _from_pairs(f"{name}, bent", _mixed(_arctanh, theirs))
 
 
-def _nothing(rows: Array, records: Array) -> tuple[Array, Array]:
-    """A feature that all share: what too few pairs teach."""
+def _from_pairs(name: str, fit: Callable[[Seen], Of]) -> FeatureFamily:
+    return FeatureFamily(name, _constant_feature, fit, needs_many_pairs=True)
+
+
+def _constant_feature(rows: Array, records: Array) -> tuple[Array, Array]:
+    """A feature equal for all rows and records, for when there are too few pairs to learn one."""
     return np.zeros((len(rows), 1)), np.zeros((len(records), 1))
 
 
 def _in_common(ours: Expand, theirs: Expand) -> Callable[[Seen], Of]:
-    """Sums of a row's features that equal sums of its record's: canonical correlations of 1."""
+    """Linear functions of row and record that are equal: canonical correlations of 1."""
 
-    def settle(seen: Seen) -> Of:
+    def fit(seen: Seen) -> Of:
         a, b = ours(seen.rows), theirs(seen.records)
         if len(a) < 8 or not (np.isfinite(a).all() and np.isfinite(b).all()):
-            return _nothing
+            return _constant_feature
         (left, to_left), (right, to_right) = _directions(a), _directions(b)
         spare = len(a) - 1 - left.shape[1] - right.shape[1]
         if spare < _SPARE:
-            return _nothing
+            return _constant_feature
         u, same, v = np.linalg.svd(left.T @ right)
         remains = 1 - np.square(np.minimum(same, 1.0))
         found = remains < _EXACT
@@ -115,7 +117,7 @@ def _in_common(ours: Expand, theirs: Expand) -> Callable[[Seen], Of]:
 
         return of
 
-    return settle
+    return fit
 
 
 def _directions(features: Array) -> tuple[Array, Array]:
@@ -129,18 +131,18 @@ def _directions(features: Array) -> tuple[Array, Array]:
 def _forward(shape: Expand, theirs: Expand) -> Callable[[Seen], Of]:
     """A shape of the row as a sum of the record's features, by least squares."""
 
-    def settle(seen: Seen) -> Of:
-        shown, known = shape(seen.rows), _with_one(theirs(seen.records))
+    def fit(seen: Seen) -> Of:
+        shown, known = shape(seen.rows), _with_intercept(theirs(seen.records))
         if len(known) < known.shape[1] + _SPARE:
-            return _nothing
+            return _constant_feature
         weights = np.linalg.lstsq(known, shown, rcond=1e-10)[0]
 
         def of(rows: Array, records: Array) -> tuple[Array, Array]:
-            return shape(rows), _with_one(theirs(records)) @ weights
+            return shape(rows), _with_intercept(theirs(records)) @ weights
 
         return of
 
-    return settle
+    return fit
 
 
 def _mixed(shape: Expand, theirs: Expand) -> Callable[[Seen], Of]:
@@ -149,22 +151,22 @@ def _mixed(shape: Expand, theirs: Expand) -> Callable[[Seen], Of]:
     What of x B is perpendicular to z must vanish, which is linear in B: its smallest eigenvector.
     """
 
-    def settle(seen: Seen) -> Of:
-        z, x = _unit(shape(seen.rows)), _with_one(theirs(seen.records))
+    def fit(seen: Seen) -> Of:
+        z, x = _unit(shape(seen.rows)), _with_intercept(theirs(seen.records))
         p, d = z.shape[1], x.shape[1]
         if len(z) * (p - 1) < p * d + _SPARE * p or not np.isfinite(z).all():
-            return _nothing
+            return _constant_feature
         across = np.eye(p) - z[:, :, np.newaxis] * z[:, np.newaxis]
         square = np.einsum("ni,nj,nkl->ikjl", x, x, across, optimize=True)
         _, vectors = np.linalg.eigh(square.reshape(d * p, d * p))
         mixture = vectors[:, 0].reshape(d, p)
 
         def of(rows: Array, records: Array) -> tuple[Array, Array]:
-            return direction(shape(rows)), direction(_with_one(theirs(records)) @ mixture)
+            return direction(shape(rows)), direction(_with_intercept(theirs(records)) @ mixture)
 
         return of
 
-    return settle
+    return fit
 
 
 def _scaler(center: Array, unit: Array) -> Expand:
@@ -182,12 +184,12 @@ def _squared(inner: Expand) -> Expand:
 def _products(inner: Expand) -> Expand:
     def expand(rows: Array) -> Array:
         scaled = inner(rows)
-        return np.hstack([scaled, _two_by_two(scaled)])
+        return np.hstack([scaled, _pairwise_products(scaled)])
 
     return expand
 
 
-def _two_by_two(rows: Array) -> Array:
+def _pairwise_products(rows: Array) -> Array:
     left, right = np.triu_indices(rows.shape[1])
     return np.asarray(rows[:, left] * rows[:, right])
 
@@ -196,7 +198,7 @@ def _logs(rows: Array) -> Array:
     return np.asarray(np.log(np.maximum(np.abs(rows), 1e-30)))
 
 
-def _with_one(rows: Array) -> Array:
+def _with_intercept(rows: Array) -> Array:
     return np.hstack([np.ones((len(rows), 1)), rows])
 
 
@@ -205,11 +207,11 @@ def _unit(rows: Array) -> Array:
     return np.asarray(rows / np.where(length > 0, length, 1.0))
 
 
-def _as_it_is(rows: Array) -> Array:
+def _identity(rows: Array) -> Array:
     return rows
 
 
-def _unbent(rows: Array) -> Array:
+def _arctanh(rows: Array) -> Array:
     """Values between -1 and 1 as those of a hyperbolic tangent."""
     return np.asarray(np.arctanh(np.clip(rows, -1 + 1e-12, 1 - 1e-12)))
 

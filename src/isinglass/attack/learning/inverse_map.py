@@ -1,4 +1,4 @@
-"""Inverse maps learned from pairs, with the covariance of their errors."""
+"""Inverse map from released rows to records, fitted to pairs, and the covariance of its errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from isinglass.errors import AttackError
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
-#: Where the largest tenth of the errors makes up nearly all of them, the rest is the noise.
+#: Where the largest tenth of the errors makes up nearly all of them, only the rest is noise.
 _TRIMMED = 0.1
 _NEARLY_ALL = 0.01
 
 
 @dataclass(frozen=True)
-class Backward:
+class InverseGuess:
     """A guess of every record, compared with the records of a public table."""
 
     guess: Array = field(repr=False)
@@ -54,23 +54,23 @@ class Backward:
         return gaussian(guess @ white.T, P @ white.T, np.ones(len(white)))
 
 
-def learn_backward(
+def fit_inverse_map(
     released: Array, public: Array, known: Knowledge, random_state: chance.RandomState = None
-) -> Backward:
-    """Guess every record from known pairs; errors are those of pairs left out."""
+) -> InverseGuess:
+    """Fit the map to known pairs and guess every record; errors are those of pairs left out."""
     n = len(known.need(KnownPairs).rows)
     if n < 2:
         raise AttackError(f"linking needs at least 2 known pairs to see its error, got {n}")
     found = KnownInputAttack(random_state=random_state).learn(released, known)
     covariance = covariance_of(found.left_out)
-    return Backward(found.guess, public, covariance, found.rows, found.records, found.left_out)
+    return InverseGuess(found.guess, public, covariance, found.rows, found.records, found.left_out)
 
 
 def covariance_of(errors: Array) -> Array:
     """Covariance about zero of errors, one row for each pair.
 
-    Few errors give a covariance that is too sure of itself: it is drawn towards its diagonal. A
-    few pairs that are far off (values that were clipped) do not hide that all others fit exactly.
+    The covariance of few errors underestimates the variance, so it is shrunk toward the diagonal.
+    A few pairs that are far off (values that were clipped) do not hide that all others fit exactly.
     """
     n, d = errors.shape
     variance = np.square(errors).mean(axis=0)
@@ -84,9 +84,10 @@ def covariance_of(errors: Array) -> Array:
 
 
 def whitening(covariance: Array, deviation: Array) -> Array:
-    """W with W' W the inverse of the covariance, no direction surer than a millionth of a column.
+    """W with W' W the inverse of the covariance, its eigenvalues with a floor.
 
-    Columns that do not vary are left out, with a weight of 0: they tell no two records apart.
+    No direction gets a deviation below a millionth of a column's. Columns that do not vary get
+    a weight of 0, because they tell no two records apart.
     """
     varies = deviation > 0
     unit = np.where(varies, deviation, 1.0)

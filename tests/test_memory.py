@@ -2,7 +2,7 @@
 
 import pytest
 
-from isinglass.table.batches import available_bytes, readable
+from isinglass.memory import available_bytes, format_bytes
 
 GIB = 1 << 30
 NAMES = {
@@ -133,5 +133,5 @@ def test_without_proc(tmp_path):
     ("size", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (10 * GIB, "10 GiB")],
 )
-def test_readable(size, text):
-    assert readable(size) == text
+def test_sizes_are_written_in_binary_units(size, text):
+    assert format_bytes(size) == text

@@ -7,7 +7,7 @@ import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, KnownPairs, PublicTable
 from isinglass.attack.linking.families import Seen
-from isinglass.attack.linking.row_functions import learned_functions
+from isinglass.attack.linking.row_invariants import learned_functions
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 
 N, D, PAIRS = 240, 4, 50
@@ -99,7 +99,7 @@ def test_too_few_pairs_teach_nothing():
     Z, pairs = rng.normal(size=X.shape), np.arange(2 * D)
     seen = Seen(Z[pairs], X[pairs], Z, X)
     for family in learned_functions(Z, X.mean(axis=0), X.std(axis=0)):
-        assert family.settle is not None
-        features = family.settle(seen)(Z, X)
+        assert family.fit is not None
+        features = family.fit(seen)(Z, X)
         if not family.name.startswith("direction"):  # a mixture has fewer unknowns a pair
             assert not features[0].any(), family.name
