@@ -18,6 +18,8 @@ Array = NDArray[Any]
 _SIZES, _LEAST_SIZE, _STEPS = 40, 1e-3, 300
 #: Rows that laws are fitted to and chosen by, either half by how likely the other's make it.
 _MOST_ROWS, _LEAST_ROWS = 20_000, 50
+#: Sizes tried between the neighbors of the likeliest, if all rows have one.
+_FINER = 25
 #: By so much more must sizes explain the rows left out, as a logarithm. If rows had one size, one
 #: fitted law would pass by chance once in exp(6) = 400 times.
 _SURE = 6.0
@@ -179,7 +181,11 @@ def _unseen(
     plain, scaled = [], []
     for law in _laws(rows, variances, sizes, uniform, sample):
         fits, unseen = law.fits(rows, sizes), law.fits(left_out, sizes)
-        plain.append(unseen[:, fits.sum(axis=0).argmax()].sum())
+        # One size between two of the grid must not pass for some rows of either.
+        at = int(fits.sum(axis=0).argmax())
+        near = np.linspace(sizes[max(at - 1, 0)], sizes[min(at + 1, len(sizes) - 1)], _FINER)
+        one_size = near[[law.fits(rows, near).sum(axis=0).argmax()]]
+        plain.append(law.fits(left_out, one_size).sum())
         # One row more, of any size: the only huge one may be among those left out.
         shares = (len(rows) * _shares(fits) + 1 / len(sizes)) / (len(rows) + 1)
         scaled.append(_likelihood(unseen, shares))
