@@ -65,6 +65,8 @@ FIGURES = {
     "linear-one-quantity": 0.6,
     "multiplicative-one-quantity": 0.47,
     "gaussian-kinds": 0.6,
+    "row-sizes": 0.25,
+    "row-sizes-trucks": 0.4,
     "gaussian-profiles": 0.35,
     "square-two-units": 0.9,
     "rotation-members": 1.0,

@@ -218,6 +218,13 @@ def kinds(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
     return _named(models[rng.integers(8, size=rows)] + 0.15 * rng.normal(size=(rows, width)))
 
 
+def active_rows(rows: int = 2000, width: int = 40, seed: int = 1) -> pd.DataFrame:
+    """A tenth of the customers is active: fifteen times as large in all columns."""
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random(rows) < 0.1, 3.1, 0.2)
+    return _named(rng.normal(size=(rows, width)) * size[:, None])
+
+
 def profiles(rows: int = 300, width: int = 48, seed: int = 0) -> pd.DataFrame:
     """Curves of a day, half an hour a column."""
     rng = np.random.default_rng(seed)
