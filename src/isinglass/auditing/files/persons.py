@@ -94,7 +94,9 @@ def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonCol
     ]
     # The most telling name, then the column that tells most rows apart.
     return max(
-        found, key=lambda c: (bool(_NAMES.search(c.name)), len(np.unique(c.codes))), default=None
+        found,
+        key=lambda c: (c.identifies, bool(_NAMES.search(c.name)), len(np.unique(c.codes))),
+        default=None,
     )
 
 
