@@ -110,8 +110,17 @@ def test_an_audit_takes_a_kept_column_for_that_of_the_persons(visits):
     assert json.loads(said.stdout)["attackers"][0]["membership"] == 1.0
 
 
+def test_persons_are_told_where_the_order_of_the_rows_is_secret(visits):
+    inside(*RELEASE[:-2], "--keep", "patient", "--drop", "area", cwd=visits)
+    said = inside("audit", "t.csv", "r.parquet", "--drop", "area", "--person", "patient", "--json",
+                  "--seed", "1", cwd=visits)  # fmt: skip
+    document = json.loads(said.stdout)
+    assert document["attackers"][0]["membership"] == 1.0
+
+
 def test_a_kept_category_of_many_values_is_no_identifier_of_persons(visits):
-    said = inside(*RELEASE, "--policy", "p.toml", "--keep", "area", "--drop", "patient", cwd=visits)
+    pd.read_csv(visits / "t.csv").drop(columns="patient").to_csv(visits / "t.csv", index=False)
+    said = inside(*RELEASE, "--policy", "p.toml", "--keep", "area", cwd=visits)
     assert said.returncode == 0, said.stderr
     document = json.loads((visits / "r.json").read_text())
     told = {m["name"]: m for m in document["membership"]}
