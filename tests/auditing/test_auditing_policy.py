@@ -19,7 +19,6 @@ from isinglass.auditing.findings import (
     SkippedAttack,
 )
 from isinglass.auditing.policy import Policy, gain_of
-from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
 

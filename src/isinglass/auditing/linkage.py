@@ -13,8 +13,7 @@ from isinglass.attack.linking.pattern_fits import PatternLinker
 from isinglass.attack.linking.record_fit import blocks
 from isinglass.attack.order.order_linker import OrderLinker
 from isinglass.auditing.cells import same_columns
-from isinglass.auditing.findings import Linkage
-from isinglass.auditing.policy_file import QUANTILES
+from isinglass.auditing.findings import QUANTILES, Linkage
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.split import SOUGHT
 from isinglass.measure.randomization import (
