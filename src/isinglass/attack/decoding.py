@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from isinglass.attack.base import Attack, all_seen
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, PopulationSample
 from isinglass.attack.lattice.combinations import MOST_LISTED, Images, Levels, check_work
-from isinglass.attack.learning.forward_map import Pairs
 from isinglass.attack.learning.learners import (
     MOST_PRODUCTS,
     Expand,
@@ -25,6 +24,9 @@ from isinglass.attack.learning.learners import (
 from isinglass.attack.learning.regression import Fit
 from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.learning.forward_map import Pairs
 
 Array = NDArray[Any]
 
@@ -134,6 +136,8 @@ class DecodingAttack(Attack):
 
     def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Decoder:
         """The map that the pairs teach; an `AttackError` where there is nothing to decode."""
+        from isinglass.attack.learning.forward_map import Pairs  # only where values are few
+
         known = Knowledge.of(knowledge)
         Z = all_seen(released, known.without(KeptColumns))
         rows, records = distinct_pairs(known.need(KnownPairs), len(Z), required=True)
