@@ -8,6 +8,7 @@ from tests.auditing.examples import said
 
 import isinglass as ig
 from isinglass.auditing.findings import (
+    QUANTILES,
     RESISTED,
     AttackerResult,
     AttackResult,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from isinglass.measure.randomization import (
 if TYPE_CHECKING:
     from isinglass.attack.order.order_linker import OrderLinker
 
-    AnyLinker = Linker | PatternLinker | OrderLinker
+    AnyLinker: TypeAlias = Linker | PatternLinker | OrderLinker
 
 Array = NDArray[Any]
 

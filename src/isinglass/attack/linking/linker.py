@@ -83,7 +83,7 @@ class Learned:
         backward, forward, way = self.backward, self.forward, self.way
         d = backward.public.shape[1]
         if forward is not None and n_columns is not None and n_columns < d:
-            from isinglass.attack.learning.bootstrap import learn_forward
+            from isinglass.attack.learning.forward import learn_forward
             from isinglass.attack.learning.forward_map import Pairs
 
             rng = np.random.default_rng(0)
@@ -175,7 +175,7 @@ def _learned(
     if settled(back_rank, len(some)):
         return Learned(backward, None, "backward", groups)
     # Only where pairs left out show that the map back does not name them all.
-    from isinglass.attack.learning.bootstrap import learn_forward
+    from isinglass.attack.learning.forward import learn_forward
     from isinglass.attack.learning.forward_map import Pairs
 
     seen = _outputs(Z, known)

@@ -140,6 +140,8 @@ class ColumnsBeside:
         The table's own column of the same name is what others know of it. What stands in a column
         of another name, or is not the table's after all, is learned like any released number.
         """
+        if not names:
+            return
         from isinglass.auditing.files.read_numbers import is_all_numbers, may_encode, read_numbers
 
         for name in names:
