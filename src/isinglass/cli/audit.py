@@ -94,7 +94,7 @@ def audit(
     if public and out is None:
         raise AuditError("--public is about the report; name its file with -o")
     if out is not None:
-        from isinglass.cli.gate import check_ending, policy_file
+        from isinglass.cli.gate import check_ending, policy_file  # shared with `release`
 
         check_ending("-o", out)
         read = [table, release, key, passphrase_file, others, policy_file(policy), *also]
@@ -111,6 +111,7 @@ def audit(
         else given
     )
     if is_onnx(release):
+        # What reads models is large, and no release needs it.
         from isinglass.cli.audit_model import audit_model, refuse_release_options
 
         refuse_release_options(
