@@ -237,21 +237,24 @@ def audit_arrays(
     halves: float | None = None
 
     perhaps = perhaps_persons if whose is None else None
-    if perhaps is not None and len(X) > _LARGE:
+    kept_by_record = scene.kept_by_record()
+    if perhaps is not None and len(X) > _LARGE and (scene.kept is None or perhaps.identifies):
         # One hold-out must do; that of whole persons is hardly ever the kinder one.
         whose, perhaps = perhaps.codes, None
 
     def hold_out(rng: np.random.Generator, whose: Array | None, **how: Any) -> Redrawn:
         assert alike is not None
         levels = scene.split.levels
-        return redraw(subject, alike, rng, scene.kept, levels=levels, persons=whose, **how)
+        return redraw(subject, alike, rng, kept_by_record, levels=levels, persons=whose, **how)
 
     def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
         own = chance.generator(seed)  # however often records are held out, other draws stay
         by_row = membership(drawn, rng, lambda: hold_out(own, whose, detect=False))
         if perhaps is None or not by_row:
             return by_row
-        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, detect=False), own)
+        # Of a category with many values, new ones would be told apart from those held out.
+        how = {"detect": False, "kept_tells": perhaps.identifies}
+        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, **how), own)
 
     alike = perturbation or made_by
     for number in range(1, n_drawn + 1):

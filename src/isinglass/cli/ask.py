@@ -109,10 +109,10 @@ def ask(
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question, listed_modes, refuse_ignored
     from isinglass.curate.curator import Curator
-    from isinglass.curate.epsilon import micro
     from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
     from isinglass.curate.ledger.ledger import Ledger
+    from isinglass.epsilon import micro
     from isinglass.errors import BudgetError, CuratorError
     from isinglass.files import refuse_targets
 

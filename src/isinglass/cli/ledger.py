@@ -125,7 +125,7 @@ def amend(
     as_json: options.AsJson = False,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
-    from isinglass.curate.epsilon import micro, text
+    from isinglass.epsilon import micro, text
     from isinglass.errors import CuratorError
 
     cap = None if budget is None else micro(budget, "--budget")
@@ -163,7 +163,7 @@ def admit(
     as_json: options.AsJson = False,
 ) -> None:
     """Set a share of the budget apart for an end user, who is told of nothing but that share."""
-    from isinglass.curate.epsilon import micro
+    from isinglass.epsilon import micro
 
     share = None if user_budget is None else micro(user_budget, "--user-budget")
     with (

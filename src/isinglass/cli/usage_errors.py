@@ -77,7 +77,7 @@ class OptionSpelling(Spelling):
         words = [self.calls[name]]
         for parameter, value in arguments.items():
             if parameter == "cap":
-                from isinglass.curate.epsilon import text
+                from isinglass.epsilon import text
 
                 value = text(value)
             words.append(self.parameter(parameter, "TEXT" if value is ... else value))

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from isinglass.curate.epsilon import as_float, text
+from isinglass.epsilon import as_float, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ def audit_files(
     label : str, optional
         A column of the table with 1 for anomalies, else 0.
     person : str, optional
-        A column of the table that says whose record a row is, and was not released. Without it a
-        column that repeats as an identifier of persons does is tried.
+        A column of the table that says whose record a row is, and was dropped or kept. Without it
+        a column that repeats as an identifier of persons does is tried.
     perturbation : Perturbation, optional
         Draws keys anew in the trials; a fitted one is also the key that may be stolen. Left out,
         and with `n_trials` above 1, a release of ours is made again from what it says of itself.
@@ -127,8 +127,8 @@ def audit_files(
             f"{facts.method}"
         )
     original = opened
-    if person is not None:
-        drop = [*drop, *([] if person in (*drop, id_column) else [person])]
+    if person is not None and person not in (*drop, id_column, *kept_names(facts, released)):
+        drop = [*drop, person]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     notes: list[AuditNote] = []
     if facts is None:

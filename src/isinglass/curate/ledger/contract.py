@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from isinglass.curate.epsilon import MOST, text
 from isinglass.curate.query import Query
+from isinglass.epsilon import MOST, text
 from isinglass.errors import LedgerError
 from isinglass.messages import spell_call
 

@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from isinglass.curate.epsilon import text
 from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
@@ -23,6 +22,7 @@ from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.ledger.verify import Verified, largest_sum, verified
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import text
 from isinglass.errors import CuratorError, LedgerError
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.curate.epsilon import MICRO, MOST, as_float, fraction, micro, text
+from isinglass.epsilon import MICRO, MOST, as_float, fraction, micro, text
 
 
 @pytest.mark.parametrize(
