@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.attack.base import Attack, all_seen
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, PopulationSample
-from isinglass.attack.lattice.combinations import MOST_LISTED, Images, Levels, check_work
 from isinglass.attack.learning.learners import (
     MOST_PRODUCTS,
     Expand,
@@ -26,6 +24,7 @@ from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 if TYPE_CHECKING:
+    from isinglass.attack.lattice.combinations import Images, Levels
     from isinglass.attack.learning.forward_map import Pairs
 
 Array = NDArray[Any]
@@ -65,6 +64,8 @@ class Decoder:
 
     def images(self) -> Images:
         """Of all combinations of levels."""
+        from isinglass.attack.lattice.combinations import Images
+
         if not self.additive:
             return Images.listed(self.levels, self.image)
         first = np.array([values[0] for values in self.levels.values])
@@ -136,7 +137,9 @@ class DecodingAttack(Attack):
 
     def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Decoder:
         """The map that the pairs teach; an `AttackError` where there is nothing to decode."""
-        from isinglass.attack.learning.forward_map import Pairs  # only where values are few
+        # Only where columns have few values.
+        from isinglass.attack.lattice.combinations import Levels, check_work
+        from isinglass.attack.learning.forward_map import Pairs
 
         known = Knowledge.of(knowledge)
         Z = all_seen(released, known.without(KeptColumns))
@@ -188,7 +191,7 @@ def _maps(pairs: Pairs, levels: Levels, records: Array) -> Iterator[_Map]:
         yield _Map(expand, levels)
     # What a value contributes that no pair has is not known.
     yield _Map(_indicators(pairs.records), levels.among(records))
-    if n_products(records.shape[1]) <= MOST_PRODUCTS and prod(levels.shape) <= MOST_LISTED:
+    if n_products(records.shape[1]) <= MOST_PRODUCTS and levels.can_be_listed:
         yield _Map(products(pairs.records), levels, additive=False)
 
 
