@@ -81,7 +81,8 @@ def visits(tmp_path):
     frame["patient"] = [f"P{i}" for i in np.repeat(np.arange(30), 20)]
     frame["area"] = [f"A{i}" for i in rng.integers(0, 25, 600)]
     frame.sample(frac=1, random_state=0).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "p.toml").write_text('[attacks]\nmaximum_gain = 0.4\nattacker = "outsider"\n')
+    policy = '[attacks]\nmaximum_gain = 0.4\nattacker = "outsider"\n[release]\nkept = "any"\n'
+    (tmp_path / "p.toml").write_text(policy)
     return tmp_path
 
 
