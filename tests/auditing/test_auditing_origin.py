@@ -9,7 +9,7 @@ import pytest
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.key_match import KeyFacts
-from isinglass.auditing.files.origin import KEPT, ORDER, ORIGIN, SECRET, kept_line
+from isinglass.auditing.files.origin import KEPT, NOISE, ORDER, ORIGIN, SECRET, kept_line
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError
@@ -176,23 +176,53 @@ def test_a_key_does_not_vouch_for_columns_that_it_does_not_make(with_city, given
 
 def test_kept_columns_of_many_values_pass_no_policy_that_does_not_allow_them(with_city, given):
     _, found = with_city
-    assert KEPT not in found()  # (1 + 1) * (12 - 2) / 240 < .1
+    assert found()[KEPT] is False
     allowed = Policy.parse('[attacks]\nmaximum_gain = 1.0\n[release]\nkept = "any"\n')
     assert KEPT not in found(allowed)
 
 
 @pytest.mark.parametrize(
-    ("combinations", "rows", "noise", "met"),
-    [(2, 10, 99.0, True), (12, 1000, 8.0, True), (12, 1000, 10.0, False), (1000, 1000, 0.0, False)],
+    ("combinations", "rows", "columns", "noise", "met"),
+    [
+        (1, 10, 9, 99.0, True),  # all rows share it
+        (2, 800, 4, 0.0, True),  # the root of 4 * 2 / 800 is .1
+        (2, 799, 4, 0.0, False),
+        (5, 1500, 20, 25.0, False),
+        (2, 3_200, 4, 1.0, True),
+        (1000, 1000, 1, 0.0, False),
+    ],
 )
-def test_what_plain_means_of_kept_values_leave_unread_decides(combinations, rows, noise, met):
-    assert kept_line(combinations, rows, noise).met is met
+def test_what_is_left_unread_of_kept_values_decides(combinations, rows, columns, noise, met):
+    assert kept_line(combinations, rows, columns, noise).met is met
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "met"),
+    [
+        (ig.Distortion, "", False),
+        (ig.Distortion, '[release]\nnoise = "any"\n', True),
+        (ig.AdditiveNoise, "", True),
+        (ig.Condensation, "", True),
+    ],
+)
+def test_an_outsiders_limit_is_met_by_noise_alone(made, given, method, more, met):
+    table, release = made(method)
+    key = ig.load_key(release.with_suffix(".key"))
+    for limit in (
+        '[attacks]\nmaximum_gain = 1.0\nattacker = "outsider"\n',
+        "[attackers]\noutsider = 1\n",
+    ):
+        policy = Policy.parse(limit + more)
+        found = lines(audit_files(table, release, perturbation=key, policy=policy, random_state=0))
+        assert (NOISE not in found) is met
+    found = lines(audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0))
+    assert NOISE not in found  # a limit for the insider is met by few maps as it is
 
 
 def test_whoever_takes_any_origin_takes_any_order_and_kept_columns():
     anyhow = '[attacks]\nmaximum_gain = 1.0\n[release]\norigin = "any"\n'
     assert Policy.parse(anyhow).order == "any"
-    assert Policy.parse(anyhow).kept == "any"
+    assert Policy.parse(anyhow).kept == Policy.parse(anyhow).noise == "any"
     assert LOOSE.kept == "few"
     assert Policy.parse(anyhow + 'order = "secret"\n').order == "secret"
     assert LOOSE.order == "secret"

@@ -31,6 +31,7 @@ PROMISES = ("heuristic", "audited", "guaranteed")
 ORIGINS = ("known", "any")
 ORDERS = ("secret", "any")
 KEPT = ("few", "any")
+NOISE = ("drawn", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,11 @@ class Policy:
     order : {"secret", "any"}
         Whether rows must leave in a secret order; "any" where the origin may be any, too.
     kept : {"few", "any"}
-        Whether kept columns may have only so few combinations of values that plain means by them
-        tell all that a function of them could; "any" where the origin may be any, too.
+        Whether kept columns may have only so few combinations of values that how records depend
+        on them can be read to the end; "any" where the origin may be any, too.
+    noise : {"drawn", "any"}
+        Whether a limit for the outsider is met only by methods that draw noise; "any" where the
+        origin may be any, too.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional
@@ -108,6 +112,7 @@ class Policy:
     origin: str = ORIGINS[0]
     order: str = ORDERS[0]
     kept: str = KEPT[0]
+    noise: str = NOISE[0]
     risk_attacker: str = ACQUAINTED
     maximum_reidentification: float | None = None
     maximum_singling_out: float | None = None
@@ -141,7 +146,7 @@ class Policy:
         read = PolicyReader(given, name)
         gains = read.table("attacks", "maximum")
         origin = read.one_of("release", "origin", ORIGINS)
-        # Whoever goes by the attacks listed alone does so for row order and kept columns, too.
+        # Whoever goes by the attacks listed alone does so for order, kept columns and noise, too.
         listed = 1 if origin == ORIGINS[0] else -1
         made = cls(
             minimum_detection=read.share("detection", "minimum"),
@@ -162,6 +167,7 @@ class Policy:
             origin=origin,
             order=read.one_of("release", "order", ORDERS[::listed]),
             kept=read.one_of("release", "kept", KEPT[::listed]),
+            noise=read.one_of("release", "noise", NOISE[::listed]),
             risk_attacker=read.attacker("risks", ACQUAINTED),
             **{
                 name: read.share("risks", name)
@@ -173,7 +179,7 @@ class Policy:
         )
         nothing = cls(
             quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker,
-            origin=made.origin, order=made.order, kept=made.kept,
+            origin=made.origin, order=made.order, kept=made.kept, noise=made.noise,
         )  # fmt: skip
         if made == nothing:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")
@@ -184,6 +190,15 @@ class Policy:
             refuse_strange(made.maximum, ATTACKS, f"{name}: names in attacks.maximum")
             refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")
         return made
+
+    def asks_about(self, attacker: str) -> bool:
+        """Whether a limit on what attacks get is about this attacker."""
+        limits = (
+            self.maximum_gain, self.maximum_column_gain, self.maximum_outlier_gain,
+            self.maximum or None,
+        )  # fmt: skip
+        limited = any(limit is not None for limit in limits)
+        return attacker in self.attackers or (limited and self.attacker == attacker)
 
     def check(self, findings: Findings) -> tuple[PolicyLine, ...]:
         """Every demand, and whether the findings meet it."""

@@ -20,7 +20,7 @@ KNOWN = {
         "maximum_column_gain",
         "maximum_outlier_gain",
     },
-    "release": {"maximum_verbatim", "maximum_unique", "origin", "order", "kept"},
+    "release": {"maximum_verbatim", "maximum_unique", "origin", "order", "kept", "noise"},
     "linkage": {"minimum_level", "quantile"},
     "risks": {
         "attacker",

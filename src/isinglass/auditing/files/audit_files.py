@@ -12,13 +12,14 @@ from sklearn.base import clone
 
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.attack.registry import ATTACKS, NEED_ROWS
-from isinglass.auditing.attackers import attacker_for
+from isinglass.auditing.attackers import OUTSIDER, attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
 from isinglass.auditing.files.origin import (
     kept_line,
+    noise_line,
     order_line,
     origin_line,
     secret_line,
@@ -273,10 +274,13 @@ def audit_files(
         from isinglass.attack.kept.parts import noise_on  # only where columns were kept
 
         n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
-        line = kept_line(n, len(theirs.X), noise_on(mine.X, theirs.X))
+        line = kept_line(n, len(theirs.X), theirs.X.shape[1], noise_on(mine.X, theirs.X))
         if not line.met:
             notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
             lines += [line] if policy is not None and policy.kept == "few" else []
+    if policy is not None and policy.noise == "drawn" and policy.asks_about(OUTSIDER):
+        line = noise_line(draws_noise=perturbation is not None and perturbation.draws_noise)
+        lines += [] if line.met else [line]
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]
     found = report.findings

@@ -24,9 +24,10 @@ Array = NDArray[Any]
 
 ORIGIN = "it is known how the release was made"
 ORDER = "the order of the rows tells nothing"
-KEPT = "the kept columns tell no more than plain means by their values do"
+KEPT = "how records depend on the kept columns can be read to the end"
+NOISE = "noise hides the records from an outsider"
 SECRET = "the key came from secret randomness"
-#: Variance that a function of kept values may explain beyond the plain mean of each combination.
+#: Share of a column's variance that kept values may explain beyond what the audit can read.
 _UNREAD = 0.1
 #: Rows on which a guessed seed is looked at.
 _ROWS_OF_SEED = 50
@@ -87,23 +88,43 @@ def order_line(*, shows: bool) -> PolicyLine:
     )
 
 
-def kept_line(n_combinations: int, n_rows: int, noise: float) -> PolicyLine:
-    """Whether kept columns have so few combinations of values that their plain means say it all.
+def kept_line(n_combinations: int, n_rows: int, n_columns: int, noise: float) -> PolicyLine:
+    """Whether kept columns have so few combinations of values that these can be read to the end.
 
-    Records may depend on kept values by any function: a product of two, a sum of three, a curve
-    for each person. No list of attacks has all functions. But each is constant where the kept
-    values are, so the mean of each combination finds it up to the variance of that mean: with
-    `noise` in units of a column's variance, (1 + noise) times combinations over rows, on average.
-    A function of one parameter needs as many means as two combinations, so that these are free.
+    Records may depend on kept values in any way: by a product of two, a sum of three, a curve for
+    each person, or by going together in another way for each value. No list of attacks has all.
+    But within rows of equal kept values nothing is left to read from them, so means and
+    covariances of each combination say it all, up to their errors: with `noise` in units of a
+    column's variance, (1 + noise) times combinations over rows for means, and times the root of
+    columns and combinations over rows for covariances. A value that all rows share says nothing.
     """
-    unread = (1.0 + noise) * max(0, n_combinations - 2) / n_rows
     told = f"{n_combinations:,} combinations of kept values in {n_rows:,} rows"
-    if unread <= _UNREAD:
+    share = n_combinations / n_rows
+    unread = (1.0 + noise) * max(share, (n_columns * share) ** 0.5)
+    if n_combinations < 2 or unread <= _UNREAD:
         return PolicyLine(KEPT, told, met=True)
     return PolicyLine(
         KEPT,
-        f"{told}: a function of them may tell more than the attacks listed found; keep fewer "
-        'columns, or coarser ones (release.kept = "any" in the policy goes by the attacks alone)',
+        f"{told}: how records depend on them may tell more than the attacks listed found; keep "
+        'fewer columns, or none (release.kept = "any" in the policy goes by the attacks alone)',
+        met=False,
+    )
+
+
+def noise_line(*, draws_noise: bool) -> PolicyLine:
+    """Whether noise hides records from an outsider: a map without noise keeps coincidences.
+
+    Equal records stay equal, equal differences and directions stay so, and second moments are
+    turned and no more. Counting these names categories, flags, sparse amounts and main directions
+    without a single pair, and no list of attacks has all structures that tables have.
+    """
+    if draws_noise:
+        return PolicyLine(NOISE, "the method draws noise", met=True)
+    return PolicyLine(
+        NOISE,
+        "the method maps equal records to equal rows, and an outsider who counts them may get "
+        'more than the attacks listed; use a method with noise (release.noise = "any" in the '
+        "policy goes by the attacks alone)",
         met=False,
     )
 
