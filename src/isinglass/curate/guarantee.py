@@ -127,7 +127,7 @@ class Guarantee:
         if total is None:
             return f"{both}; for {person} no bound is known, as models may have been made elsewhere"
         at = " at that delta" if self.delta_cap else ""
-        return f"{both}, {total}{at} for {person}"
+        return f"{both}, {total:.12g}{at} for {person}"
 
     @property
     def person_epsilon(self) -> float | None:
