@@ -229,6 +229,17 @@ def test_a_model_counts_at_every_place_and_beside_the_largest_local_sum(where):
         assert again.everywhere_budget().left == 0
 
 
+def test_a_small_local_spend_after_a_model_does_not_hide_a_larger_one_before(where):
+    with opened(where, LAW) as ledger:
+        ledger.answer([query(0.0, 5)], yes)
+        pure(ledger, 1)
+        ledger.answer([query(100.0, 2)], yes)
+        room = ledger.everywhere_budget()
+        assert (room.everywhere, room.local, room.left) == (1, 5, 6)
+        with pytest.raises(BudgetError):
+            pure(ledger, 7, "february")
+
+
 class Twin:
     """The rule on whole numbers: places 2 apart or less share a record."""
 
@@ -290,9 +301,29 @@ STEPS = st.lists(st.one_of(LOCAL, LOCAL, PAID, st.just(("reopen",))), min_size=1
 
 
 @settings(max_examples=120)
-@given(steps=STEPS, cap=st.integers(4, 20), user_cap=st.one_of(st.none(), st.integers(3, 12)))
+@given(steps=STEPS, cap=st.integers(6, 30), user_cap=st.one_of(st.none(), st.integers(3, 12)))
 def test_what_fits_is_what_a_naive_twin_says(tmp_path_factory, steps, cap, user_cap):
     where = str(tmp_path_factory.mktemp("twin") / f"{uuid.uuid4()}.db")
+    _runs_like_the_twin(where, steps, cap, user_cap)
+
+
+@pytest.mark.parametrize("user_cap", [None, 8])
+@pytest.mark.parametrize("seed", range(8))
+def test_long_runs_fit_as_a_naive_twin_says(tmp_path, seed, user_cap):
+    rng = np.random.default_rng(seed)
+    steps = []
+    for kind in rng.choice(["ask", "ask", "ask", "pay", "model", "reopen"], size=60).tolist():
+        user, r = rng.choice(["curator", "bob"]), float(rng.choice([0.0, 0.5, 1.0]))
+        steps.append({
+            "ask": (kind, str(user), int(rng.integers(30)), r, int(rng.integers(1, 6))),
+            "reopen": (kind,),
+        }.get(kind, (kind, int(rng.integers(1, 4)), int(rng.integers(2)))))  # fmt: skip
+    fitted = _runs_like_the_twin(str(tmp_path / "l.db"), steps, 24, user_cap)
+    assert all(fitted.count((kind, fits)) for kind in ("ask", "model") for fits in (True, False))
+
+
+def _runs_like_the_twin(where, steps, cap, user_cap):
+    fitted = []
     terms = dataclasses.replace(TERMS, cap=cap, user_cap=user_cap)
     twin, delta_cap = Twin(cap, 5, user_cap), 5
     ledger = opened(where, terms)
@@ -318,12 +349,14 @@ def test_what_fits_is_what_a_naive_twin_says(tmp_path_factory, steps, cap, user_
                 expected = twin.pay(micro, femto, model=True)
                 found = _fits(charged, ledger, f"m{i}", micro=micro, femto=femto, rho=rho)
             assert found is expected, step
+            fitted.append((step[0], found))
         twin.no_place_is_above_any_cap()
         room = ledger.everywhere_budget()
         assert (room.everywhere, room.delta) == (twin.everywhere, twin.delta)
         if user_cap is None:
             assert room.local == twin.largest["all"]
         assert ledger.verify().problems == []
+        return fitted
     finally:
         ledger.close()
 
@@ -669,6 +702,11 @@ def _model(micro=1, **facts):
     return unsealed("model", **how)
 
 
+def _answer(x, micro, **how):
+    place = query(x).place.tobytes()
+    return unsealed("answer", place=place, influence=0.5, micro=micro, anomalous=1, **how)
+
+
 COMPLETION = json.dumps({"contract": TERMS.to_json(), "distance": {}, "table": ""})
 
 
@@ -676,6 +714,7 @@ COMPLETION = json.dumps({"contract": TERMS.to_json(), "distance": {}, "table": "
     ("forged", "problem"),
     [
         (_model(7), "entry 3 spends more than the cap"),
+        (_answer(9.0, 11), "entry 3 spends more than the cap"),
         (_model(delta=6, rho="1/10000000000000000000000000000"),
          "entry 3 spends more than the cap of delta"),
         (_model(records_per_person=2), "entry 3 is for another number of records per person"),
@@ -704,6 +743,28 @@ def test_models_that_break_a_rule_are_found_though_their_seals_are_right(tmp_pat
     with Ledger(where, check=False) as ledger:
         (found,) = ledger.verify().problems
         assert problem in found
+
+
+def test_spends_beside_a_model_that_break_a_cap_are_found(tmp_path):
+    terms = dataclasses.replace(TERMS, cap=20, user_cap=6)
+    for i, forged in enumerate([
+        [_model(5), _answer(0.0, 2)],  # the curator's own, with the model
+        [_model(3), _answer(0.0, 4, user="bob")],  # bob knows the model, too
+        [_answer(0.0, 4, user="bob"), _model(3)],
+    ]):  # fmt: skip
+        where = str(tmp_path / f"{i}.db")
+        with opened(where, terms) as ledger:
+            ledger.admit("bob", share=6, reason="asked")
+            for entry in forged:
+                with ledger._keeper.writing():
+                    ledger._keeper.add([entry])
+            assert ledger.verify().problems == ["entry 4 spends more than the cap"]
+    where = str(tmp_path / "l.db")
+    with opened(where) as ledger:
+        for entry in (_model(5), _answer(0.0, 6)):
+            with ledger._keeper.writing():
+                ledger._keeper.add([entry])
+        assert ledger.verify().problems == ["entry 3 spends more than the cap"]
 
 
 def test_a_local_spend_before_there_is_a_distance_is_found(tmp_path):
