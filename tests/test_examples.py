@@ -5,6 +5,7 @@
 
 import doctest
 import inspect
+import os
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ def _is_error(found):
 def test_the_example_runs(found, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path))
+    monkeypatch.setenv("ISINGLASS_DATA", os.environ.get("ISINGLASS_DATA", str(tmp_path)))
     if found is ig.Autoencoder:
         pytest.importorskip("torch")
     text = inspect.getdoc(found)

@@ -23,6 +23,7 @@ from isinglass.curate.space import Space as Space
 from isinglass.detect.autoencoder import Autoencoder as Autoencoder
 from isinglass.detect.base import Detector as Detector
 from isinglass.detect.distance import DistanceOutliers as DistanceOutliers
+from isinglass.detect.private.detector import PrivateDetector as PrivateDetector
 from isinglass.detect.radius import RadiusOutliers as RadiusOutliers
 from isinglass.errors import PrivacyWarning as PrivacyWarning
 from isinglass.perturb.adaptive import AdaptiveNoise as AdaptiveNoise

@@ -9,7 +9,7 @@ import pytest
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.key_match import KeyFacts
-from isinglass.auditing.files.origin import ORDER, ORIGIN, SECRET
+from isinglass.auditing.files.origin import KEPT, ORDER, ORIGIN, SECRET, kept_line
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError
@@ -110,6 +110,7 @@ def test_last_digits_that_the_key_does_not_make_are_not_let_through(made, given,
         (ig.AdditiveNoise, False, False),
         (ig.AdditiveNoise, True, True),
         (ig.Condensation, False, True),
+        (ig.Condensation, True, True),
     ],
 )
 def test_rows_in_the_order_of_the_table_pass_no_policy_that_does_not_allow_them(
@@ -127,9 +128,72 @@ def test_rows_in_the_order_of_the_table_pass_no_policy_that_does_not_allow_them(
         assert ORIGIN not in found
 
 
-def test_whoever_takes_any_origin_takes_any_order():
+CITIES = np.array([f"city {i}" for i in range(12)])
+
+
+@pytest.fixture
+def with_city(tmp_path, monkeypatch):
+    """A table with a city, released under noise with the city beside it; facts for an audit."""
+    monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path / "home"))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(city=CITIES[np.arange(len(X)) % 12])
+    frame.to_parquet(tmp_path / "t.parquet")
+    ig.write_release(
+        tmp_path / "t.parquet",
+        tmp_path / "r.parquet",
+        ig.AdditiveNoise(),
+        keep=["city"],
+        shuffle=True,
+    )
+    key = tmp_path / "r.key"
+    facts = KeyFacts(shuffle=read_key(key).arrays["shuffle"])
+
+    def found(policy=LOOSE):
+        return lines(
+            audit_files(
+                tmp_path / "t.parquet", tmp_path / "r.parquet", perturbation=ig.load_key(key),
+                key=facts, policy=policy, random_state=0,
+            )
+        )  # fmt: skip
+
+    return tmp_path / "r.parquet", found
+
+
+@pytest.mark.parametrize("changed", ["nothing", "an added column", "a kept cell", "a kept null"])
+def test_a_key_does_not_vouch_for_columns_that_it_does_not_make(with_city, given, changed):
+    release, found = with_city
+    table = pq.read_table(release)
+    facts, cities = pq.read_metadata(release).metadata, table["city"].to_pylist()
+    if changed == "an added column":
+        table = table.append_column("zz", pa.array(RNG.integers(0, 9, len(X)).astype(float)))
+    elif changed != "nothing":
+        cities[7] = (
+            None if changed == "a kept null" else CITIES[11 if cities[7] == CITIES[0] else 0]
+        )
+        table = table.set_column(table.schema.names.index("city"), "city", pa.array(cities))
+    pq.write_table(table.replace_schema_metadata(facts), release)
+    assert (ORIGIN not in found()) is (changed == "nothing")
+
+
+def test_kept_columns_of_many_values_pass_no_policy_that_does_not_allow_them(with_city, given):
+    _, found = with_city
+    assert KEPT not in found()  # (1 + 1) * (12 - 2) / 240 < .1
+    allowed = Policy.parse('[attacks]\nmaximum_gain = 1.0\n[release]\nkept = "any"\n')
+    assert KEPT not in found(allowed)
+
+
+@pytest.mark.parametrize(
+    ("combinations", "rows", "noise", "met"),
+    [(2, 10, 99.0, True), (12, 1000, 8.0, True), (12, 1000, 10.0, False), (1000, 1000, 0.0, False)],
+)
+def test_what_plain_means_of_kept_values_leave_unread_decides(combinations, rows, noise, met):
+    assert kept_line(combinations, rows, noise).met is met
+
+
+def test_whoever_takes_any_origin_takes_any_order_and_kept_columns():
     anyhow = '[attacks]\nmaximum_gain = 1.0\n[release]\norigin = "any"\n'
     assert Policy.parse(anyhow).order == "any"
+    assert Policy.parse(anyhow).kept == "any"
+    assert LOOSE.kept == "few"
     assert Policy.parse(anyhow + 'order = "secret"\n').order == "secret"
     assert LOOSE.order == "secret"
     with pytest.raises(AuditError, match="order must be among secret, any"):

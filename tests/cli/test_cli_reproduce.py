@@ -74,7 +74,7 @@ def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):
 
 def test_missing_sets_are_named_before_any_work(run, monkeypatch):
     told = []
-    monkeypatch.setattr(show, "say", told.append)
+    monkeypatch.setattr(show, "print_message", told.append)
 
     def work(*args, **more):
         told.append("work")

@@ -45,7 +45,8 @@ from tests.curate.models import (
 from isinglass.curate.curator import Curator
 from isinglass.curate.ledger.entries import unsealed
 from isinglass.curate.ledger.ledger import Ledger
-from isinglass.curate.ledger.model_spend import ModelSpend, ModelTotals, delta_text, zcdp_epsilon
+from isinglass.curate.ledger.model_spend import ModelSpend, ModelTotals, zcdp_epsilon
+from isinglass.detect.private.noise import price_rounds
 from isinglass.errors import BudgetError, CuratorError, LedgerError
 
 ASKED = dataclasses.replace(TERMS, cap=3 * MILLION)
@@ -600,6 +601,18 @@ def test_rho_is_converted_as_opendp_does(rho, femto):
     assert ours == pytest.approx(theirs, rel=1e-3)
 
 
+@pytest.mark.parametrize("micro", [1, 1000, 10**5, MILLION, 3 * MILLION, 20 * MILLION])
+@pytest.mark.parametrize("femto", [0, 1, DELTA, 10**12])
+def test_a_private_model_s_own_price_is_taken(tmp_path, micro, femto):
+    price = price_rounds(micro, femto, (87, 64), last=2, records=3)
+    with begun(str(tmp_path / "l.db"), cap=10**9, delta_cap=10**13, records_per_person=3) as ledger:
+        charged(ledger, micro=price.micro, femto=price.femto, rho=price.rho, records_per_person=3)
+        for m in (3, 9):
+            own = price.epsilon_for(m)
+            assert ledger.models.epsilon_for(m) <= max(own, micro / MILLION) * (1 + 1e-6)
+            assert ledger.models.epsilon_for(m) == pytest.approx(own, rel=0.01)
+
+
 def test_several_records_cost_more_than_as_many_times_epsilon():
     """MATH.md F.5.7: epsilon 1 becomes 3.29 for three records, 3 becomes 10.48."""
     for rho, micro, found in ((RHO, 1, 3.29), (Fraction("0.18506"), 3, 10.48)):
@@ -639,11 +652,6 @@ def test_a_person_is_told_nothing_where_models_may_be_elsewhere(where):
             told = curator.guarantee("0.1")
     assert told.person_epsilon is None
     assert "for a person with 2 records no bound is known" in told.sentence()
-
-
-@pytest.mark.parametrize("femto", [1, 10**9, 123_456_789_012_345, 5 * 10**14])
-def test_delta_is_said_exactly(femto):
-    assert Fraction(delta_text(femto)) == Fraction(femto, 10**15)
 
 
 # -- what is found, and what is shown --------------------------------------------------------------

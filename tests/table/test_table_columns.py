@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import isinglass
 from isinglass.errors import TableError
 from isinglass.table.columns import Columns, choose_columns, is_numeric, number_type
 from isinglass.table.read import open_table
@@ -42,6 +45,17 @@ def test_thousands_of_columns_can_be_named_quickly():
     assert choose_columns(table, keep=half).numeric == tuple(f"c{i}" for i in range(5000, 10_000))
     with pytest.raises(TableError, match=r"and 4988 more; it has"):
         choose_columns(table, keep=[f"z{i}" for i in range(5000)])
+
+
+def test_one_place_says_how_a_kind_of_column_becomes_numbers():
+    # Text that may be numbers, codes and plain floats are told apart before these casts.
+    allowed = {"table/columns.py": 1, "table/csv_file.py": 1, "table/number_blocks.py": 2}
+    package = Path(isinglass.__file__).parent
+    found = {
+        path.relative_to(package).as_posix(): path.read_text().count("cast(pa.float64()")
+        for path in package.rglob("*.py")
+    }
+    assert {name: n for name, n in found.items() if n} == allowed
 
 
 def test_which_kinds_are_numbers():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.kept.derived_columns import Part
-from isinglass.attack.kept.joint_parts import JointPart
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.kept.derived_columns import Part
+    from isinglass.attack.kept.joint_parts import JointPart
 
 Array = NDArray[Any]
 F = TypeVar("F", bound="Fact")
@@ -294,6 +296,10 @@ class KeptColumns(Fact):
     def take(self, rows: Array) -> KeptColumns:
         """The same of some rows."""
         return replace(self, values=self.values[rows])
+
+    def n_combinations(self) -> int:
+        """How many different rows of values there are."""
+        return len(np.unique(self.values, axis=0))
 
     @property
     def is_category(self) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ class Kind(Enum):
     CELLS_MISSING = auto()
     OTHER_NUMBERS = auto()
     KEPT_PARTS = auto()
+    KEPT_MANY = auto()
     BESIDE_ATTACKED = auto()
     FILLED_WITH_MEDIANS = auto()
     INCOMPLETE_ROWS = auto()

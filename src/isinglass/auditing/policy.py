@@ -30,6 +30,7 @@ from isinglass.errors import AuditError
 PROMISES = ("heuristic", "audited", "guaranteed")
 ORIGINS = ("known", "any")
 ORDERS = ("secret", "any")
+KEPT = ("few", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,9 @@ class Policy:
         Whether the key must show how the file was made.
     order : {"secret", "any"}
         Whether rows must leave in a secret order; "any" where the origin may be any, too.
+    kept : {"few", "any"}
+        Whether kept columns may have only so few combinations of values that plain means by them
+        tell all that a function of them could; "any" where the origin may be any, too.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional
@@ -103,6 +107,7 @@ class Policy:
     maximum_unique: float | None = None
     origin: str = ORIGINS[0]
     order: str = ORDERS[0]
+    kept: str = KEPT[0]
     risk_attacker: str = ACQUAINTED
     maximum_reidentification: float | None = None
     maximum_singling_out: float | None = None
@@ -136,6 +141,8 @@ class Policy:
         read = PolicyReader(given, name)
         gains = read.table("attacks", "maximum")
         origin = read.one_of("release", "origin", ORIGINS)
+        # Whoever goes by the attacks listed alone does so for row order and kept columns, too.
+        listed = 1 if origin == ORIGINS[0] else -1
         made = cls(
             minimum_detection=read.share("detection", "minimum"),
             maximum_gain=read.share("attacks", "maximum_gain"),
@@ -153,8 +160,8 @@ class Policy:
             },
             maximum_unique=read.share("release", "maximum_unique"),
             origin=origin,
-            # Whoever goes by the attacks listed alone does so for the order of rows, too.
-            order=read.one_of("release", "order", ORDERS if origin == ORIGINS[0] else ORDERS[::-1]),
+            order=read.one_of("release", "order", ORDERS[::listed]),
+            kept=read.one_of("release", "kept", KEPT[::listed]),
             risk_attacker=read.attacker("risks", ACQUAINTED),
             **{
                 name: read.share("risks", name)
@@ -166,7 +173,7 @@ class Policy:
         )
         nothing = cls(
             quantile=made.quantile, attacker=made.attacker, risk_attacker=made.risk_attacker,
-            origin=made.origin, order=made.order,
+            origin=made.origin, order=made.order, kept=made.kept,
         )  # fmt: skip
         if made == nothing:
             raise AuditError(f"{name} demands nothing; state at least one limit in it")

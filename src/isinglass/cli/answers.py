@@ -45,7 +45,7 @@ def price_document(prices: Sequence[Price], promise: Guarantee) -> dict[str, Any
 
 def refusal_document(refused: BudgetError, *, dry_run: bool) -> dict[str, Any]:
     """A refusal: the same keys with nothing in them, and why."""
-    from isinglass.curate.epsilon import as_float
+    from isinglass.epsilon import as_float
 
     facts = {name: as_float(getattr(refused, name)) for name in ("asked", "spent", "left")}
     return {
@@ -98,6 +98,6 @@ def tell_prices(prices: Sequence[Price], promise: Guarantee) -> None:
 
 
 def _total(answers: Sequence[Answer | Price]) -> float:
-    from isinglass.curate.epsilon import MICRO
+    from isinglass.epsilon import MICRO
 
     return sum(round(a.spent * MICRO) for a in answers) / MICRO

@@ -218,8 +218,8 @@ def _space(
 
 
 def _print_plan(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
-    from isinglass.curate.epsilon import text
     from isinglass.curate.planning.expected import SHARES
+    from isinglass.epsilon import text
 
     if chosen is not None:
         show.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
@@ -242,7 +242,7 @@ def _print_plan(found: Plan, chosen: Chosen | None, space: Path | None, out: Pat
 
 def _command(found: Plan, budget: str, space: list[str]) -> str:
     """The `isinglass ask` command with the settings of the plan."""
-    from isinglass.curate.epsilon import text
+    from isinglass.epsilon import text
 
     words = ["--beta", str(found.beta), "--r", repr(found.r), "--epsilon", text(found.chosen.micro)]
     if found.mode != "sparse":

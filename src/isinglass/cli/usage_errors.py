@@ -77,11 +77,11 @@ class OptionSpelling(Spelling):
         words = [self.calls[name]]
         for parameter, value in arguments.items():
             if parameter == "cap":
-                from isinglass.curate.epsilon import text
+                from isinglass.epsilon import text
 
                 value = text(value)
             if parameter == "delta_cap":
-                from isinglass.curate.ledger.model_spend import delta_text
+                from isinglass.epsilon import delta_text
 
                 value = "DELTA" if value is ... else delta_text(value)
             words.append(self.parameter(parameter, "TEXT" if value is ... else value))

@@ -12,7 +12,6 @@ from typing import Any, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglass.curate.epsilon import MICRO, micro, text
 from isinglass.curate.guarantee import Guarantee
 from isinglass.curate.ledger.batch import MicroPrice
 from isinglass.curate.ledger.contract import CURATOR
@@ -26,6 +25,7 @@ from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.records import Array
 from isinglass.curate.setup import contract_for, first_terms, question_for, table_in_space
 from isinglass.curate.space import Space
+from isinglass.epsilon import MICRO, micro, text
 from isinglass.errors import BudgetError, CuratorError
 from isinglass.threads import as_scikit_learn
 

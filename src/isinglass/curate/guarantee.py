@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from isinglass.curate.epsilon import MICRO, as_float, text
-from isinglass.curate.ledger.model_spend import FEMTO, ModelTotals, delta_text
+from isinglass.curate.ledger.model_spend import ModelTotals
+from isinglass.epsilon import FEMTO, MICRO, as_float, delta_text, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from isinglass.errors import TableError
 from isinglass.messages import spell
-from isinglass.table.columns import Columns, number_type
+from isinglass.table.columns import Columns, as_float64, number_type
 from isinglass.table.read import Table
 from isinglass.table.scale import per_column
 from isinglass.table.survey import medians_to_fill
@@ -188,7 +188,7 @@ class Source:
                 kind = kind.value_type
                 column = column.cast(kind)
             if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-                values = column.cast(pa.float64(), safe=False)
+                values = as_float64(column)
                 return pc.if_else(pc.is_finite(values), values, None)
             values = column.cast(pa.string())
             return pc.if_else(pc.equal(values, ""), None, values)
@@ -216,5 +216,5 @@ def plain_numbers(column: pa.Array) -> Array:
     """A column's values, NaN for nulls; whole numbers without nulls stay whole."""
     kind = column.type
     if not pa.types.is_floating(kind) and (column.null_count or not pa.types.is_integer(kind)):
-        column = column.cast(pa.float64(), safe=False)
+        column = as_float64(column)
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -16,7 +16,7 @@ from isinglass.errors import AuditError
 from isinglass.memory import available_bytes, format_bytes
 from isinglass.progress import Progress
 from isinglass.table.batches import prefetch
-from isinglass.table.columns import is_numeric
+from isinglass.table.columns import as_float64, is_numeric
 from isinglass.table.prepare import Source
 
 Array = NDArray[Any]
@@ -82,7 +82,7 @@ def match(table: Loaded, release: Loaded, column: str) -> tuple[Rows, Rows]:
     whole = pa.types.is_integer(mine.type) and pa.types.is_integer(theirs.type)
     kind = pa.int64() if whole else pa.float64() if both_numbers else pa.string()
     try:
-        mine, theirs = (ids.cast(kind, safe=False).combine_chunks() for ids in (mine, theirs))
+        mine, theirs = (_cast(ids, kind).combine_chunks() for ids in (mine, theirs))
     except pa.ArrowException:
         raise AuditError(
             f"column {column} holds values by which rows cannot be matched; use numbers or text"
@@ -107,6 +107,10 @@ def match(table: Loaded, release: Loaded, column: str) -> tuple[Rows, Rows]:
 
 def _valid(column: pa.Array) -> Rows:
     return np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return as_float64(column) if pa.types.is_floating(kind) else column.cast(kind, safe=False)
 
 
 def undo(release: Loaded, order: Rows) -> Loaded:
@@ -216,7 +220,7 @@ def as_numbers(column: pa.ChunkedArray) -> Array | None:
         if pa.types.is_temporal(kind):
             column = column.cast(pa.int32() if column.type.bit_width == 32 else pa.int64())
         if is_numeric(column.type):
-            values = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
+            values = as_float64(column).to_numpy().astype(np.float64)
             known = np.isfinite(values)
             return np.where(known, values, values[known].mean() if known.any() else 0.0)
         written = column.cast(pa.string()).fill_null("").to_numpy().astype(str).astype(np.float64)
@@ -229,7 +233,7 @@ def as_labels(loaded: Loaded, column: str) -> Array:
     """A column of zeros and ones."""
     values = loaded.beside.column(column)
     if is_numeric(values.type) and not values.null_count:
-        numbers = values.cast(pa.float64(), safe=False).to_numpy()
+        numbers = as_float64(values).to_numpy()
         if np.isin(numbers, (0, 1)).all():
             return np.asarray(numbers, dtype=np.int64)
     raise AuditError(f"{loaded.name}, column {column} must hold 0 or 1 in every row to be a label")

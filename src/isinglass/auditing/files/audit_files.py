@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
@@ -16,9 +16,14 @@ from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
-from isinglass.auditing.files.hashes import without_hashes
-from isinglass.auditing.files.key_match import NOT, KeyFacts, match_key
-from isinglass.auditing.files.origin import order_line, origin_line, secret_line, undone_by_seed
+from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
+from isinglass.auditing.files.origin import (
+    kept_line,
+    order_line,
+    origin_line,
+    secret_line,
+    undone_by_seed,
+)
 from isinglass.auditing.files.persons import guess_persons, person_column, refuse_perturbed
 from isinglass.auditing.files.provenance import (
     has_source_columns,
@@ -39,7 +44,6 @@ from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, Findings, PolicyLine, SkippedAttack
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError
 from isinglass.messages import spell
@@ -49,6 +53,9 @@ from isinglass.release import Facts
 from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
+
+if TYPE_CHECKING:
+    from isinglass.auditing.policy import Policy
 
 TOGETHER = "all releases of these rows are attacked together"
 
@@ -95,8 +102,8 @@ def audit_files(
     label : str, optional
         A column of the table with 1 for anomalies, else 0.
     person : str, optional
-        A column of the table that says whose record a row is, and was not released. Without it a
-        column that repeats as an identifier of persons does is tried.
+        A column of the table that says whose record a row is, and was dropped or kept. Without it
+        a column that repeats as an identifier of persons does is tried.
     perturbation : Perturbation, optional
         Draws keys anew in the trials; a fitted one is also the key that may be stolen. Left out,
         and with `n_trials` above 1, a release of ours is made again from what it says of itself.
@@ -120,11 +127,13 @@ def audit_files(
             f"{facts.method}"
         )
     original = opened
-    if person is not None:
-        drop = [*drop, *([] if person in (*drop, id_column) else [person])]
+    if person is not None and person not in (*drop, id_column, *kept_names(facts, released)):
+        drop = [*drop, person]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     notes: list[AuditNote] = []
     if facts is None:
+        from isinglass.auditing.files.hashes import without_hashes  # a release of ours has none
+
         refuse_dropped(drop, released)
         if key is None:
             opened = with_numbers(opened, {*drop, *one_hot, *beside}, notes)
@@ -254,12 +263,20 @@ def audit_files(
     )
     lines = _together(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
-        line = origin_line(facts, made=made)
+        line = origin_line(facts, made=made, beside=match_beside(mine, theirs))
         lines += [] if line.met else [line]
     if policy is not None and policy.order == "secret":
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
+    if kept is not None or id_column is not None:
+        from isinglass.attack.kept.parts import noise_on  # only where columns were kept
+
+        n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
+        line = kept_line(n, len(theirs.X), noise_on(mine.X, theirs.X))
+        if not line.met:
+            notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
+            lines += [line] if policy is not None and policy.kept == "few" else []
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]
     found = report.findings

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.files.table_text import held
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.table.columns import is_numeric
+from isinglass.table.columns import as_float64, is_numeric
 from isinglass.table.read import MemoryTable, Table
 
 Array = NDArray[Any]
@@ -160,7 +160,7 @@ def _suspects(release: Table, apart: Sequence[str]) -> Iterator[tuple[str, list[
             column = column.cast(column.type.value_type)
         kind = column.type
         if is_numeric(kind):
-            numbers = np.asarray(column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy())
+            numbers = np.asarray(as_float64(column).fill_null(0.0).to_numpy())
             if (
                 (np.abs(numbers) < _EXACT).all()
                 and not (numbers % 1).any()
@@ -187,7 +187,7 @@ def _sources(table: pa.Table) -> Iterator[_Source]:
 
 def _values(column: pa.ChunkedArray) -> Array:
     if is_numeric(column.type):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        return np.asarray(as_float64(column).to_numpy(), dtype=np.float64)
     return np.array([str(v) for v in column.to_pylist()])
 
 

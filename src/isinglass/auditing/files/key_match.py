@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
-from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.registry import open_key
 
 Array = NDArray[Any]
@@ -73,11 +73,41 @@ def match_key(
     return same
 
 
+def match_beside(mine: Loaded, theirs: Loaded) -> bool:
+    """Whether all that left beside the perturbed columns are columns of the table, unchanged.
+
+    A key makes the perturbed columns only. A further column, or a kept one whose values are not
+    the table's, could hold anything in a code that no attack can read.
+    """
+    own, released = mine.beside, theirs.beside
+    return all(
+        name in own.column_names and _same_values(own.column(name), released.column(name))
+        for name in released.column_names
+    )
+
+
+def _same_values(own: pa.ChunkedArray, released: pa.ChunkedArray) -> bool:
+    """Whether two columns hold the same values in the same rows; NaN equals NaN."""
+    if pa.types.is_dictionary(own.type):
+        own = own.cast(own.type.value_type)
+    try:
+        left = released.cast(own.type).combine_chunks()
+    except pa.ArrowException:
+        return False
+    right = own.combine_chunks()
+    if not pa.types.is_floating(right.type):
+        return bool(left.equals(right))
+    present = bool(left.is_valid().equals(right.is_valid()))
+    return present and np.array_equal(
+        left.to_numpy(zero_copy_only=False), right.to_numpy(zero_copy_only=False), equal_nan=True
+    )
+
+
 def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
     """How well a key turns the table into the release, row for row."""
-    if isinstance(perturbation, Condensation):
+    again = perturbation.emit_again(released.dtype)
+    if again is not None:
         # Rows are drawn from groups, and their means are the table's.
-        again = perturbation.emit_again(released.dtype)
         near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
         return _alike(again, released) if near.all() else NOT
     if len(table) != len(released):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isinglass.attack.knowledge import StolenKey
 from isinglass.attack.noise.common_seeds import COMMON_SEEDS
 from isinglass.attack.stolen_key import StolenKeyAttack
-from isinglass.auditing.files.key_match import EXACTLY, NEARLY
+from isinglass.auditing.files.key_match import EXACTLY, NEARLY, NOT
 from isinglass.auditing.files.provenance import rebuild_perturbation
 from isinglass.auditing.findings import PolicyLine
 from isinglass.errors import IsinglassError
@@ -24,20 +24,32 @@ Array = NDArray[Any]
 
 ORIGIN = "it is known how the release was made"
 ORDER = "the order of the rows tells nothing"
+KEPT = "the kept columns tell no more than plain means by their values do"
 SECRET = "the key came from secret randomness"
+#: Variance that a function of kept values may explain beyond the plain mean of each combination.
+_UNREAD = 0.1
 #: Rows on which a guessed seed is looked at.
 _ROWS_OF_SEED = 50
 #: For so long seeds are tried.
 _PATIENCE_S = 3.0
 
 
-def origin_line(facts: Facts | None, *, made: str) -> PolicyLine:
+def origin_line(facts: Facts | None, *, made: str, beside: bool) -> PolicyLine:
     """Whether it is known how a release was made: `made` says how well its key makes it.
+
+    `beside` says whether all that left beside the perturbed columns is as it is in the table.
 
     Attacks are chosen by what a release looks like, and nobody can think of all. So a file whose
     making is unknown, or only claimed, may give back more than the attacks listed got: noise of
     the stated law may come from a seed that others know.
     """
+    if made != NOT and not beside:
+        return PolicyLine(
+            ORIGIN,
+            "beside what the key makes it holds columns that are not the table's, and those may "
+            "hold anything; audit the very file that was written",
+            met=False,
+        )
     if made == EXACTLY:
         return PolicyLine(ORIGIN, "the key turns the table into it", met=True)
     if made == NEARLY:
@@ -71,6 +83,27 @@ def order_line(*, shows: bool) -> PolicyLine:
         "the rows are in the table's order, which may tell more than the attacks listed found; "
         f'{spell("shuffle", True)} hides it (release.order = "any" in the policy goes by the '
         "attacks alone)",
+        met=False,
+    )
+
+
+def kept_line(n_combinations: int, n_rows: int, noise: float) -> PolicyLine:
+    """Whether kept columns have so few combinations of values that their plain means say it all.
+
+    Records may depend on kept values by any function: a product of two, a sum of three, a curve
+    for each person. No list of attacks has all functions. But each is constant where the kept
+    values are, so the mean of each combination finds it up to the variance of that mean: with
+    `noise` in units of a column's variance, (1 + noise) times combinations over rows, on average.
+    A function of one parameter needs as many means as two combinations, so that these are free.
+    """
+    unread = (1.0 + noise) * max(0, n_combinations - 2) / n_rows
+    told = f"{n_combinations:,} combinations of kept values in {n_rows:,} rows"
+    if unread <= _UNREAD:
+        return PolicyLine(KEPT, told, met=True)
+    return PolicyLine(
+        KEPT,
+        f"{told}: a function of them may tell more than the attacks listed found; keep fewer "
+        'columns, or coarser ones (release.kept = "any" in the policy goes by the attacks alone)',
         met=False,
     )
 

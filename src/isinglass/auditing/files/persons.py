@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed
 from isinglass.table.read import Table
 
 Array = NDArray[Any]
@@ -28,6 +28,15 @@ _NAMES = re.compile(
     r"patient|subject|participant|user|customer|client|member|owner|driver|student|employee",
     re.IGNORECASE,
 )
+_WHO = (
+    "person|patient|subject|participant|user|customer|client|member|owner|driver|student|"
+    "employee|household|unit|engine|device|account"
+)
+#: Names of what identifies somebody, and not of what is said of them, as `patient_age` is.
+_IDENTIFIES = re.compile(
+    rf"((^|[^a-z])(id|ids|pid|uid|uuid)|({_WHO})s?([^a-z]?(id|ids|nr|no|number|key|code|name))?)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,16 @@ class PersonColumn:
 
     name: str
     codes: Array = field(repr=False)
+
+    @property
+    def identifies(self) -> bool:
+        """Whether its name alone says so; a category may repeat as an identifier does."""
+        return may_identify(self.name)
+
+
+def may_identify(name: str) -> bool:
+    """Whether a name is that of an identifier: a stranger's value is then a new one."""
+    return _IDENTIFIES.search(name) is not None
 
 
 def person_codes(persons: ArrayLike, n_rows: int, what: str = "persons") -> Array:
@@ -75,7 +94,9 @@ def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonCol
     ]
     # The most telling name, then the column that tells most rows apart.
     return max(
-        found, key=lambda c: (bool(_NAMES.search(c.name)), len(np.unique(c.codes))), default=None
+        found,
+        key=lambda c: (c.identifies, bool(_NAMES.search(c.name)), len(np.unique(c.codes))),
+        default=None,
     )
 
 
@@ -113,8 +134,8 @@ def _codes(table: Table, names: Sequence[str], rows: Loaded) -> dict[str, Array]
     found: dict[str, Array] = {}
     for name in names:
         column = whole.column(name).combine_chunks()
-        if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-            values = column.cast(pa.float64(), safe=False)
+        if is_numeric(column.type) and not pa.types.is_integer(column.type):
+            values = as_float64(column)
             if not pc.all(pc.equal(pc.floor(values), values), min_count=0).as_py():
                 continue
         if pa.types.is_dictionary(column.type):

@@ -11,11 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.auditing.files.align import Loaded
-from isinglass.auditing.files.read_numbers import single_numbers
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.messages import spell
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed
 from isinglass.table.read import MemoryTable, Table
 
 Array = NDArray[Any]
@@ -36,6 +35,8 @@ def with_numbers(table: Table, out: Iterable[str], notes: list[AuditNote]) -> Ta
     ]  # fmt: skip
     if not texts:
         return table
+    from isinglass.auditing.files.read_numbers import single_numbers  # only where text is read
+
     written = held(table, texts)
     read = {name: single_numbers(written.column(name)) for name in texts}
     found = {name: values for name, values in read.items() if values is not None}
@@ -120,7 +121,7 @@ def _values(column: pa.ChunkedArray) -> Array | None:
         column = column.cast(column.type.value_type)
     try:
         if is_numeric(column.type):
-            return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy())
+            return np.asarray(as_float64(column).fill_null(0.0).to_numpy())
         return np.asarray(column.cast(pa.string()).fill_null("").to_numpy()).astype(str)
     except pa.ArrowException:
         return None

@@ -77,6 +77,10 @@ _SENTENCES = {
         "numeric columns."
     ),
     Kind.KEPT_PARTS: "Kept columns were also read by their parts: {parts:some}.",
+    Kind.KEPT_MANY: (
+        "The kept columns have {n:,} combinations of values in {of:,} rows: records may depend on "
+        "them in ways that no attack here tried, and then more can be got back than is said here."
+    ),
     Kind.BESIDE_ATTACKED: "What left beside the table's columns was attacked with them.",
     Kind.FILLED_WITH_MEDIANS: (
         "The release has rows of records with missing values; these were filled with medians "

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.curate.epsilon import micro as parsed
-from isinglass.curate.epsilon import text
 from isinglass.curate.ledger.contract import CURATOR
 from isinglass.curate.ledger.spend_index import Reach
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import micro as parsed
+from isinglass.epsilon import text
 from isinglass.errors import BudgetError
 
 Array = NDArray[np.float64]

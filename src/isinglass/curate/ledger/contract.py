@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from isinglass.curate.epsilon import MOST, text
-from isinglass.curate.ledger.model_spend import FEMTO, delta_text
 from isinglass.curate.query import Query
+from isinglass.epsilon import FEMTO, MOST, delta_text, text
 from isinglass.errors import LedgerError
 from isinglass.messages import spell_call
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from isinglass.curate.epsilon import text
 from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
@@ -25,6 +24,7 @@ from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.ledger.verify import Verified, verified
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import text
 from isinglass.errors import CuratorError, LedgerError
 
 

@@ -6,14 +6,11 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from isinglass.curate.epsilon import MICRO, MOST, fraction
+from isinglass.epsilon import FEMTO, MICRO, MOST, fraction
 
-#: parts of delta in 1
-FEMTO = 10**15
 #: orders at which the conversion from rho is tried, as logarithms of what they have above 1
 _LOWEST, _HIGHEST, _STEPS = -14.0, 40.0, 200
 
@@ -151,25 +148,6 @@ def zcdp_epsilon(rho: Fraction, femto: int) -> float:
         else:
             low = one
     return max(0.0, epsilon(low)) * (1 + 1e-12)
-
-
-def parse_delta(delta: Any, name: str = "delta") -> int:
-    """The whole number of parts of 1e-15 that `delta` is, read as it is written; 0 for none."""
-    try:
-        read = Decimal(str(delta))
-        # A few characters can name a number of a billion digits; it is never written out.
-        small = read.is_finite() and -16 < read.adjusted() < 0
-        parts = Fraction(read) * FEMTO if small or read == 0 else Fraction(-1)
-    except (InvalidOperation, ValueError):
-        parts = Fraction(-1)
-    if isinstance(delta, bool) or parts.denominator != 1 or parts < 0:
-        raise ValueError(f"{name} must be >= 0 and < 1, in whole parts of 1e-15, got {delta}")
-    return int(parts)
-
-
-def delta_text(femto: int) -> str:
-    """The delta of so many parts of 1e-15 in decimals: exact."""
-    return str(Decimal(femto).scaleb(-15).normalize()).lower()
 
 
 def _up(exact: Fraction) -> float:

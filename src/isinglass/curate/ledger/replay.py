@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.curate.epsilon import text
 from isinglass.curate.ledger.backends.base import PIECE, Database
 from isinglass.curate.ledger.contract import CURATOR
 from isinglass.curate.ledger.entries import KINDS, START, Entry, refuse_broken
-from isinglass.curate.ledger.model_spend import delta_text
 from isinglass.curate.ledger.spend_index import Reach
 from isinglass.curate.ledger.state import Books, agreed, read_metric, spends
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import delta_text, text
 from isinglass.errors import BudgetError, LedgerError
 from isinglass.messages import spell_call
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.curate.epsilon import MOST
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import MOST
 from isinglass.kernels import ball_sum
 from isinglass.kernels.ball_count import LEAF
 from isinglass.kernels.ball_sum import FULL, Priced

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from isinglass.curate.epsilon import as_float
 from isinglass.curate.ledger.backends.base import Database
 from isinglass.curate.ledger.contract import Contract
 from isinglass.curate.ledger.entries import Entry
 from isinglass.curate.ledger.head import Head
-from isinglass.curate.ledger.model_spend import FEMTO, ModelSpend
+from isinglass.curate.ledger.model_spend import ModelSpend
 from isinglass.documents import read_json
+from isinglass.epsilon import FEMTO, as_float
 
 
 def summarized(database: Database, contract: Contract, version: int) -> dict[str, Any]:

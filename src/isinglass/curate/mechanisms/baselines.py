@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from isinglass.curate import epsilon as eps
+from isinglass import epsilon as eps
 from isinglass.curate.questions.builtin import checked_beta
 
 # Most points pairwise more than r apart in a closed ball of radius r > 0, by columns.

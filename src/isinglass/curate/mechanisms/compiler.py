@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from isinglass import epsilon as eps
 from isinglass.chance import Coin
-from isinglass.curate import epsilon as eps
 from isinglass.curate.mechanisms.mechanism import Flips, Mechanism, checked_cap, log_ratio
 from isinglass.curate.questions.base import Array, Counts, Look, Question
 from isinglass.curate.questions.builtin import (

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.curate.epsilon import text
 from isinglass.curate.ledger.budget import columns
 from isinglass.curate.ledger.spend_index import Reach
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from isinglass import epsilon as eps
 from isinglass.chance import Coin
-from isinglass.curate import epsilon as eps
 from isinglass.curate.guarantee import Guarantee
 from isinglass.curate.questions.base import Look, Question
 from isinglass.curate.questions.builtin import Present, Sensitive, Sparse, checked_beta

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.curate.epsilon import MOST, as_float, fraction
 from isinglass.curate.mechanisms.mechanism import bounded_mechanism
 from isinglass.curate.planning.choose import Mask
 from isinglass.curate.questions.base import Question
+from isinglass.epsilon import MOST, as_float, fraction
 
 #: what is shown of a price
 SHARES = ("recall", "precision", "false alarms")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isinglass.curate.epsilon import text
 from isinglass.curate.planning.expected import SHARES
+from isinglass.epsilon import text
 from isinglass.plots import engine as vega
 from isinglass.plots import pages
 from isinglass.plots.chart import PERCENT

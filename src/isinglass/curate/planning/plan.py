@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isinglass.curate.epsilon import as_float, fraction, micro, text
 from isinglass.curate.ledger.budget import fits
 from isinglass.curate.planning.choose import checked_labels, in_space
 from isinglass.curate.planning.expected import (
@@ -26,6 +25,7 @@ from isinglass.curate.questions.builtin import Sparse
 from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.curate.setup import question_for
 from isinglass.curate.space import Space
+from isinglass.epsilon import as_float, fraction, micro, text
 
 if TYPE_CHECKING:
     from altair import VConcatChart

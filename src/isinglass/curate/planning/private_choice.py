@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.chance import Coin
-from isinglass.curate.epsilon import as_float, fraction, text
-from isinglass.curate.epsilon import micro as parsed
 from isinglass.curate.planning.choose import (
     Neighborhoods,
     Places,
@@ -25,6 +23,8 @@ from isinglass.curate.planning.choose import (
 from isinglass.curate.questions.builtin import checked_beta
 from isinglass.curate.space import Space
 from isinglass.detect.metric import Metric
+from isinglass.epsilon import as_float, fraction, text
+from isinglass.epsilon import micro as parsed
 
 #: proposals drawn for every point of the grid: all are refused less than once in 2**64 choices
 _TRIES = 45

@@ -1,0 +1,111 @@
+"""Records as counts and scores take them: columns of numbers, and codes of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, validate_data
+
+from isinglass.detect.base import NUMBERS, Detector
+from isinglass.detect.private.columns import (
+    CategoryColumn,
+    NumberColumn,
+    PublicColumn,
+    log_cells,
+)
+from isinglass.table.columns import refuse_columns
+
+Array = NDArray[Any]
+Integers = NDArray[np.int64]
+
+#: Whatever a value is, it has a cell: nothing about a table is refused for what its values are.
+_ANY_NUMBER: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRecords:
+    """Some records: float64 or float32 numbers, and a code for each value of a category.
+
+    Values of a logarithmic column have been replaced by their cells.
+    """
+
+    numbers: Array = field(repr=False)
+    codes: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def part(self, start: int, stop: int) -> CodedRecords:
+        """Some of the records, row after row in memory."""
+        return CodedRecords(np.ascontiguousarray(self.numbers[start:stop]), self.codes[start:stop])
+
+
+def column_names(X: Any, detector: Detector) -> list[str]:
+    """The names of a frame's columns, or the positions of an array's."""
+    if hasattr(detector, "n_features_in_"):
+        del detector.n_features_in_
+    validate_data(detector, X, reset=True, skip_check_array=True)
+    if not hasattr(detector, "n_features_in_"):
+        raise ValueError("X must have two dimensions: a row for each record. Reshape your data")
+    names = getattr(detector, "feature_names_in_", range(detector.n_features_in_))
+    return [str(name) for name in names]
+
+
+def records_of(
+    X: Any, columns: Sequence[PublicColumn], detector: Detector, *, reset: bool = False
+) -> CodedRecords:
+    """The records of an array or a frame with the declared columns."""
+    if any(isinstance(c, CategoryColumn) for c in columns):
+        validate_data(detector, X, reset=reset, skip_check_array=True)
+        numbers, codes = _numbers_and_codes(X, columns)
+    else:
+        numbers = detector._validated(X, reset=reset, dtype=NUMBERS, **_ANY_NUMBER)
+        codes = np.empty((len(numbers), 0), dtype=np.int64)
+    declared = [c for c in columns if isinstance(c, NumberColumn)]
+    logarithmic = [j for j, c in enumerate(declared) if c.log]
+    if logarithmic:
+        numbers = numbers.copy()
+        for j in logarithmic:
+            numbers[:, j] = log_cells(numbers[:, j], declared[j])
+    return CodedRecords(numbers, codes)
+
+
+def _numbers_and_codes(X: Any, columns: Sequence[PublicColumn]) -> tuple[Array, Integers]:
+    listed = [(j, c) for j, c in enumerate(columns) if isinstance(c, CategoryColumn)]
+    others = [j for j, c in enumerate(columns) if isinstance(c, NumberColumn)]
+    if hasattr(X, "columns"):
+        import narwhals as nw
+
+        frame = nw.from_native(X, eager_only=True)
+        values = [frame[:, j].to_list() for j, _ in listed]
+        rest = frame[:, others].to_native() if others else np.empty((len(frame), 0))
+    else:
+        table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
+        values = [table[:, j].tolist() for j, _ in listed]
+        rest = table[:, others]
+    codes = np.empty((len(values[0]), len(listed)), dtype=np.int64)
+    for k, (_, column) in enumerate(listed):
+        codes[:, k] = list(_codes(values[k], column))
+    if not others:
+        return np.empty((len(codes), 0)), codes
+    refuse_columns(rest)
+    try:
+        numbers = check_array(rest, dtype=NUMBERS, **_ANY_NUMBER)
+    except (TypeError, ValueError):  # whose words would quote a record
+        wrong = "X must hold numbers only where no categories are declared; it has text in it"
+        raise ValueError(wrong) from None
+    return np.asarray(numbers), codes
+
+
+def _codes(values: list[Any], column: CategoryColumn) -> Iterator[int]:
+    """The place of each value in the declared list; the place after the last for any other."""
+    place = {value: code for code, value in enumerate(column.values)}
+    for value in values:
+        try:
+            yield place.get(value, len(place))
+        except TypeError:  # a list, which is no declared value
+            yield len(place)
