@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isinglass.epsilon import MICRO, MOST, as_float, fraction, micro, text
+from isinglass.epsilon import MICRO, MOST, as_float, delta_text, femto, fraction, micro, text
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,16 @@ def test_text_and_fraction_are_exact_and_read_back(parts):
 )
 def test_texts_have_no_trailing_zeros(parts, shown):
     assert text(parts) == shown
+
+
+def test_delta_is_read_as_it_is_written():
+    assert [femto(d) for d in (0, 1e-6, "1e-15", 0.1, 1e-5)] == [0, 10**9, 1, 10**14, 10**10]
+    for delta in (1, -1e-9, 1e-16, True, "x", math.nan, None, "1e-999999999", "1e999999999"):
+        with pytest.raises(ValueError, match="delta must be >= 0 and < 1"):
+            femto(delta)
+
+
+@pytest.mark.parametrize("parts", [1, 10**9, 123_456_789_012_345, 5 * 10**14])
+def test_delta_is_said_exactly(parts):
+    assert Fraction(delta_text(parts)) == Fraction(parts, 10**15)
+    assert femto(delta_text(parts)) == parts

@@ -23,7 +23,6 @@ LARGE = {
 SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
-    "isinglass.curate.ledger.summary": "its importer, ledger, is as long as a file may be",
     "isinglass.mechanisms": "public: the names in its stub file",
     "isinglass.metrics": "public: the names in its stub file",
     "isinglass.measure.assignment": "a lemma's greedy order, which benchmarks measure alone",

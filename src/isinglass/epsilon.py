@@ -1,4 +1,4 @@
-"""Epsilon as it is charged: whole millionths, read as decimals, never rounded."""
+"""Epsilon and delta as they are charged: whole parts, read as decimals, never rounded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 MICRO = 10**6
+#: parts of delta in 1
+FEMTO = 10**15
 #: no price and no budget is larger, so that sums stay whole numbers of 64 bits
 MOST = 10**6 * MICRO
 #: Decimal alone would also read underscores, spaces, and digits of every script
@@ -51,3 +53,24 @@ def text(parts: int) -> str:
     """The epsilon of so many millionths in decimals, without trailing zeros: exact."""
     whole, rest = divmod(parts, MICRO)
     return f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+
+
+def femto(delta: Any, name: str = "delta") -> int:
+    """The whole number of parts of 1e-15 that `delta` is, read as it is written; 0 for none."""
+    parts = Fraction(-1)
+    try:
+        if not isinstance(delta, bool):
+            read = Decimal(str(delta))
+            # A few characters can name a number of a billion digits; it is never written out.
+            if read == 0 or (read.is_finite() and -16 < read.adjusted() < 0):
+                parts = Fraction(read) * FEMTO
+    except (InvalidOperation, ValueError):
+        pass
+    if parts.denominator != 1 or parts < 0:
+        raise ValueError(f"{name} must be >= 0 and < 1, in whole parts of 1e-15, got {delta}")
+    return int(parts)
+
+
+def delta_text(parts: int) -> str:
+    """The delta of so many parts of 1e-15 in decimals: exact."""
+    return str(Decimal(parts).scaleb(-15).normalize()).lower()

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from isinglass.detect.private import noise
-from isinglass.detect.private.noise import RoundNoise, add_noise, femto, price_rounds
+from isinglass.detect.private.noise import RoundNoise, add_noise, price_rounds
 
 DRAWS = 40_000
 ONE, DELTA = 10**6, 10**9  # epsilon 1, delta 1e-6
@@ -150,10 +150,3 @@ def test_sensitivity_is_rounded_up():
     for cells in range(1, 2000):
         assert Fraction(noise.sensitivity(cells, 3, pure=False)) ** 2 >= 9 * cells
     assert noise.sensitivity(7, 3, pure=True) == 21
-
-
-def test_delta_is_read_as_it_is_written():
-    assert [femto(d) for d in (0, 1e-6, "1e-15", 0.1, 1e-5)] == [0, 10**9, 1, 10**14, 10**10]
-    for delta in (1, -1e-9, 1e-16, True, "x", math.nan, None):
-        with pytest.raises(ValueError, match="delta must be >= 0 and < 1"):
-            femto(delta)

@@ -15,10 +15,10 @@ from isinglass.detect.private.columns import PublicColumn, declared_columns
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout, usual_projections
 from isinglass.detect.private.model import PrivateModel
-from isinglass.detect.private.noise import FEMTO, femto, price_rounds
+from isinglass.detect.private.noise import price_rounds
 from isinglass.detect.private.records import column_names, records_of
 from isinglass.detect.private.rounds import fit_rounds
-from isinglass.epsilon import micro
+from isinglass.epsilon import FEMTO, femto, micro
 from isinglass.messages import warn
 from isinglass.threads import as_scikit_learn
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from isinglass.detect.private.noise import FEMTO, ModelPrice
-from isinglass.epsilon import as_float, text
+from isinglass.detect.private.noise import ModelPrice
+from isinglass.epsilon import FEMTO, as_float, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,17 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.epsilon import fraction
+from isinglass.epsilon import FEMTO, fraction
 from isinglass.threads import spread
 
 Counts = NDArray[np.int64]
 
-FEMTO = 10**15  # parts of delta in 1
 _LAST_SHARE = Fraction(1, 20)
 _SLICE = 1 << 13  # cells that a thread draws noise for at a time
 
@@ -137,17 +135,6 @@ def sensitivity(cells: int, records: int, *, pure: bool) -> float | int:
     while Fraction(root) ** 2 < cells * records**2:
         root = math.nextafter(root, math.inf)
     return root
-
-
-def femto(delta: Any) -> int:
-    """The whole number of parts of 10**-15 that `delta` is, read as it is written; 0 for none."""
-    try:
-        parts = Fraction(Decimal(str(delta))) * FEMTO
-    except (InvalidOperation, ValueError, OverflowError):
-        parts = Fraction(-1)
-    if isinstance(delta, bool) or parts.denominator != 1 or not 0 <= parts < FEMTO:
-        raise ValueError(f"delta must be >= 0 and < 1, in whole parts of 1e-15, got {delta}")
-    return int(parts)
 
 
 @functools.lru_cache(maxsize=64)
