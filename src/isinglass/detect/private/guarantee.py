@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from isinglass.detect.private.noise import FEMTO, ModelPrice
-from isinglass.epsilon import text
+from isinglass.epsilon import as_float, text
 
 
 @dataclass(frozen=True, slots=True)
