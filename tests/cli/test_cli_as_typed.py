@@ -41,6 +41,9 @@ LINES = [
     ("audit", "audit t.csv {w}.parquet --key {w}.key", 0),
     ("audit", "audit t.csv {w}.parquet --key {w}.key --policy strict -o {w}3.html", 1),
     ("tune", "tune t.csv", 0),
+    ("model", "model t.csv --epsilon 1 --bounds bounds.json --no-ledger -o {w}.zip", 0),
+    ("score", "score q.csv --model {w}.zip --unsigned", 0),
+    ("keygen", "keygen -o {w}.signing", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
     ("ask", "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --ledger {w}.db --budget 1"
      " --also-released", 0),
@@ -54,7 +57,9 @@ LINES = [
     ("demo", "demo", 0),
 ]  # fmt: skip
 #: Commands that print a document of their own with `--json`.
-WITH_JSON = ("detect", "audit", "plan", "ledger show", "ledger verify", "doctor", "reproduce")
+WITH_JSON = (
+    "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor", "reproduce",
+)  # fmt: skip
 
 
 def commands(found=None, before=""):
@@ -79,7 +84,10 @@ def examples():
 def test_every_command_is_typed_here():
     assert {name for name, *_ in LINES} == {name for name, _ in commands()}
     shown = {name for name, _ in examples()}
-    assert shown == {"release", "detect", "audit", "tune", "plan", "ask", "reproduce"}
+    assert shown == {
+        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "reproduce",
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,8 @@ def test_a_shared_option_is_of_one_kind_and_says_one_thing():
 def test_every_command_that_writes_takes_o():
     writing = {name for name, c in commands() if "--out" in options(c)}
     assert writing == {
-        "release", "detect", "audit", "tune", "plan", "ask", "reproduce", "demo", "ledger backup",
+        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "reproduce", "demo", "ledger backup",
     }  # fmt: skip
     assert all("-o" in options(c)["--out"].opts for name, c in commands() if name in writing)
 

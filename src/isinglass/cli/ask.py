@@ -74,9 +74,7 @@ def ask(
         False, "--fresh", help="Draw and pay anew, also for queries answered before."
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Price the batch; ask nothing."),
-    own_rows: bool = typer.Option(
-        False, "--own-rows", help="RECORDS is the table itself, for your own eyes only."
-    ),
+    own_rows: options.OwnRows = False,
     new_version: str | None = typer.Option(
         None,
         "--new-version",

@@ -84,6 +84,12 @@ PassphraseFile = Annotated[
     Path | None,
     typer.Option("--passphrase-file", help="The key's passphrase: the first line of a file."),
 ]
+Lock = Annotated[
+    bool,
+    typer.Option(
+        "--lock", help="Ask for a passphrase that locks a new key, or opens the one that is used."
+    ),
+]
 Policy = Annotated[
     str | None,
     typer.Option(
@@ -136,6 +142,10 @@ RecordsPerPerson = Annotated[
 AlsoReleased = Annotated[
     bool,
     typer.Option("--also-released", help="The table left as a release, too; guarantees say so."),
+]
+OwnRows = Annotated[
+    bool,
+    typer.Option("--own-rows", help="RECORDS is the table itself, for your own eyes only."),
 ]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it stays in the ledger.")]
 Secret = Annotated[
