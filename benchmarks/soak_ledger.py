@@ -5,6 +5,10 @@ random moment and replaced. After each kill: every answer that anybody received 
 in the ledger, no query was drawn twice at one price, what was under way returns one answer under
 its key for ever, no place is above the cap, and the chain is whole and holds its noted head. On
 PostgreSQL the server itself is made to crash now and then.
+
+With `--models` processes charge models instead: every model that anybody received was paid for once
+and is stored as it was received; one whose maker was killed is paid for and returned by its
+request id, or neither.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 
 from tests.curate import postgres
 from tests.curate.askers import Askers
+from tests.curate.modelers import Modelers
 from tests.curate.postgres import Server
 
 LOG = Path(__file__).parent.parent / "docs" / "soak" / "ledger.log"
@@ -57,6 +62,49 @@ def soak(
     return found
 
 
+def soak_models(
+    where: Callable[[], str], folder: Path, kills: int, seed: int, server: Server | None = None
+) -> Counter[str]:
+    """Kill makers of models so many times, checking after each; what was counted in all."""
+    found: Counter[str] = Counter()
+    while found["kills"] < kills:
+        logs = folder / f"models {found['kills']}"
+        logs.mkdir(parents=True)
+        modelers = Modelers(where(), logs, seed + found["kills"])
+        try:
+            modelers.wait(5)
+            for _ in range(min(ROUND, kills - found["kills"])):
+                modelers.kill_one()
+                found["kills"] += 1
+                modelers.check()
+                found += modelers.retry()
+        finally:
+            modelers.stop()
+        if server is not None:
+            server.stop()
+            server.start()
+            found["crashes"] += 1
+        found += modelers.retry()
+        found += modelers.check()
+        print(dict(found), flush=True)
+    return found
+
+
+def main_models(kills: int, seed: int) -> None:
+    """Soak both databases with models; print what was counted, to be put into the log."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["ISINGLASS_HOME"] = str(folder / "home")
+        paths = (str(folder / f"{i}.db") for i in itertools.count())
+        print("SQLite", dict(soak_models(lambda: next(paths), folder / "sqlite", kills, seed)))
+        if (reason := postgres.missing()) is not None:
+            print(f"PostgreSQL not run: {reason}")
+            return
+        with postgres.running() as server:
+            found = soak_models(server.schema, folder / "postgresql", kills, seed, server)
+            print("PostgreSQL", dict(found))
+
+
 def sentence(name: str, found: Counter[str], seconds: float) -> str:
     """What happened on one database."""
     crashes = f", and the server {found['crashes']} times" if found["crashes"] else ""
@@ -71,8 +119,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=200, help="on each database")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", action="store_true", help="charge models, and no log")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nobody is left asking
+    if options.models:
+        main_models(options.kills, options.seed)
+        return
     lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

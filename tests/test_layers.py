@@ -24,7 +24,6 @@ SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
     "isinglass.cli.keygen": "a command, and so a module",
-    "isinglass.curate.ledger.summary": "its importer, ledger, is as long as a file may be",
     "isinglass.detect.private.load": "public: load_model, which makes what file_parts is made of",
     "isinglass.mechanisms": "public: the names in its stub file",
     "isinglass.metrics": "public: the names in its stub file",

@@ -90,5 +90,6 @@ def restored(dump: Path, url: str) -> str:
     lines = dump.read_text(encoding="utf-8").splitlines()
     wanted = [line for line in lines if not line.startswith(("\\", "SET "))]
     with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")  # another test's
         connection.execute("\n".join(wanted).encode(), prepare=False)
     return with_schema(url)

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.compat import make, recipe
 from tests.compat.comparing import assert_read, assert_same_release, header, names_in, same
-from tests.curate import ledgers
+from tests.curate import ledgers, models
 
 import isinglass as ig
 from isinglass.attack.registry import ATTACKS
-from isinglass.errors import KeyFileError, PrivacyWarning
+from isinglass.errors import BudgetError, KeyFileError, PrivacyWarning
 from isinglass.release import read_facts
 
 EXPECTED = json.loads((Path(__file__).parent / "files" / "expected.json").read_text("utf-8"))
@@ -175,6 +175,29 @@ def test_a_ledger_goes_on(folder, typed, kind, request):
     # The analyst has a share of 0.3, and 0.1 of it is spent.
     typed(*ask, "--user", "analyst", "--epsilon", "0.21", ends=1)
     assert typed(*ask, "--user", "analyst", "--epsilon", "0.2")["left"] == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_ledger_of_before_models_takes_one_once_it_is_amended(folder, typed, kind, request):
+    where = folder / "ledger" / "sqlite.db"
+    if kind == "postgresql":
+        url = request.getfixturevalue("server").url
+        where = recipe.restored(folder / "ledger" / "postgresql.sql", url)
+    _, secret, _, note = recipe.held(kind)
+    held = {"secret": folder / secret, "note": folder / note}
+    with ig.Ledger(where, **held) as ledger:
+        assert ledger.contract.delta_cap == 0
+        assert not ledger._keeper.db.has_counts()
+        with pytest.raises(BudgetError, match="of the cap of 0, 0 is spent"):
+            models.charged(ledger, micro=10**5, femto=1, rho=models.TINY, records_per_person=2)
+        assert models.pure(ledger, 10**5, records_per_person=2) == models.COUNTS
+        ledger.amend(delta_cap=models.DELTA, reason="a model a year")
+        how = {"micro": 10**5, "femto": models.DELTA, "rho": models.RHO / 100}
+        models.charged(ledger, "february", **how, records_per_person=2)
+        assert ledger.verify().problems == []
+    shown = typed("ledger", "show", str(where), *recipe.held(kind))
+    assert shown["spent"] == pytest.approx(EXPECTED["ledger"][kind]["show"]["spent"] + 0.2)
+    assert [model["stored"] for model in shown["models"]] == [True, True]
 
 
 def test_a_new_ledger_has_the_names_of_the_old(folder):

@@ -461,10 +461,10 @@ def test_a_backup_is_a_whole_ledger(where, tmp_path):
 def test_a_backup_of_many_entries_is_whole(server, tmp_path, monkeypatch):
     import isinglass.curate.ledger.backends.base as store
     import isinglass.curate.ledger.backends.postgresql as database
+    import isinglass.curate.ledger.replay as replay
     import isinglass.curate.ledger.transaction as keeper
-    import isinglass.curate.ledger.verify as verify
 
-    for module in (database, keeper, store, verify):
+    for module in (database, keeper, store, replay):
         monkeypatch.setattr(module, "PIECE", 4)
     monkeypatch.setattr(store, "_NEWER", store._NEWER.replace("LIMIT 10000", "LIMIT 4"))
     where = server.schema()

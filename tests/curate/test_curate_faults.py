@@ -15,6 +15,8 @@ import psycopg
 import pytest
 from tests.curate.askers import ASKED, CAP, RADIUS, ROOT, Askers, race
 from tests.curate.ledgers import files, never, opened, query, rows, yes
+from tests.curate.modelers import Modelers
+from tests.curate.models import COUNTS, MILLION, begun, charged, pure, undrawn
 
 from isinglass import curate
 from isinglass import files as whole_files
@@ -368,3 +370,139 @@ def test_a_checkpoint_by_the_last_to_leave_keeps_everything(tmp_path):
     two.close()
     assert [file.name for file in files(where)] == [os.path.basename(where)]
     assert rows(where, "count(*)") == [(3,)]
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+MODEL = """
+import os, sys
+from isinglass.curate.ledger.head import Note
+from isinglass.curate.ledger.ledger import Ledger
+from tests.curate.models import COUNTS, charged, undrawn
+def die(*_):
+    os.kill(os.getpid(), 9)
+ledger = Ledger(sys.argv[1])
+moment = sys.argv[2]
+if moment == "committing":
+    ledger._keeper.db.commit = die
+if moment == "noting":
+    Note.write = die
+price = {"micro": 3, "femto": 0, "rho": None, "records_per_person": 1}
+draw = die if moment == "drawing" else lambda: COUNTS
+ledger.charge_model(draw, **price, request_id="january", digest=b"d")
+die()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "paid"),
+    [("drawing", False), ("committing", False), ("noting", True), ("returned", True)],
+)
+def test_a_process_that_dies_leaves_a_model_paid_and_stored_or_neither(where, moment, paid):
+    begun(where, cap=10).close()
+    done = subprocess.run([sys.executable, "-c", MODEL, where, moment], cwd=ROOT, timeout=300)
+    assert done.returncode == -9
+    with Ledger(where) as ledger:
+        assert ledger.verify().whole
+        assert ledger.models.micro == (3 if paid else 0)
+        price = {"micro": 3, "femto": 0, "rho": None, "records_per_person": 1}
+        same = {"request_id": "january", "digest": b"d"}
+        first = b"drawn now" if not paid else COUNTS
+        found = ledger.charge_model(undrawn if paid else lambda: first, **price, **same)
+        assert found == first
+        assert ledger.charge_model(undrawn, **price, **same) == first
+        assert ledger.models.micro == 3
+        assert ledger.verify().whole
+
+
+def test_kills_leave_every_model_paid_for_and_stored(tmp_path):
+    _kill_modelers(str(tmp_path / "ledger.db"), tmp_path, kills=3)
+
+
+@MORE
+def test_ten_kills_leave_every_model_paid_for_and_stored(where, tmp_path):
+    _kill_modelers(where, tmp_path, kills=10)
+
+
+def _kill_modelers(where, tmp_path, kills):
+    (tmp_path / "logs").mkdir()
+    modelers = Modelers(where, tmp_path / "logs", seed=2)
+    try:
+        modelers.wait(5)
+        for _ in range(kills):
+            modelers.kill_one()
+            modelers.check()
+            modelers.retry()
+    finally:
+        modelers.stop()
+    modelers.retry()
+    assert modelers.check()["received"] >= 5
+
+
+@pytest.mark.parametrize("step", [23, pytest.param(1, marks=MORE)])
+def test_an_interrupt_at_any_line_of_a_model_leaves_it_paid_and_stored_or_neither(
+    tmp_path, monkeypatch, step
+):
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    at, received, fired = 0, 0, ["first"]
+    while fired:
+        at += step
+        # A new one each time: the price is checked by a replay, which takes lines for each entry.
+        where = str(tmp_path / f"{at}.db")
+        with begun(where, cap=10 * MILLION) as one, Ledger(where) as two:
+            try:
+                with _interrupting(at) as fired:
+                    received += pure(one, 1) == COUNTS
+            except (KeyboardInterrupt, CuratorError):
+                pass
+            assert not one._keeper.db._db.in_transaction, f"the lock is held: {fired}"
+            with contextlib.suppress(CuratorError):  # drawing was interrupted: paid for
+                assert pure(two, 1) == COUNTS
+                assert pure(one, 1, counts=b"new") == COUNTS
+            assert two.models.micro == 1  # paid for once, by the first or the second
+            assert two.verify().problems == []
+    assert at > 150
+    assert received == 1
+
+
+def test_a_connection_lost_while_a_model_is_drawn_gives_nothing_away(server):
+    where = server.schema()
+
+    def cut():
+        with psycopg.connect(server.url, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        return COUNTS
+
+    price = {"micro": 3, "femto": 0, "rho": None, "records_per_person": 1}
+    with begun(where) as ledger:
+        with pytest.raises(LedgerError, match="cannot be used"):
+            ledger.charge_model(cut, **price, request_id="j", digest=b"d")
+        assert ledger.models.micro == 0
+        assert ledger.charge_model(lambda: b"x", **price, request_id="j", digest=b"d") == b"x"
+        assert ledger.verify().whole
+
+
+def test_a_full_disk_gives_no_model_away(tmp_path):
+    script = (
+        "import os, resource, sys\n"
+        "from isinglass.errors import LedgerError\n"
+        "from tests.curate.models import begun, charged\n"
+        "with begun(sys.argv[1]) as ledger:\n"
+        "    charged(ledger)\n"
+        "    limit = os.stat(sys.argv[1] + '-wal').st_size + 50_000\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))\n"
+        "    try:\n"
+        "        charged(ledger, 'february', counts=bytes(500_000))\n"
+        "        raise AssertionError('charged on a full disk')\n"
+        "    except LedgerError as error:\n"
+        "        assert 'disk' in str(error), error\n"
+    )
+    where = str(tmp_path / "l.db")
+    subprocess.run([sys.executable, "-c", script, where], cwd=ROOT, check=True, timeout=300)
+    with Ledger(where) as ledger:
+        assert ledger.models.micro == MILLION
+        assert charged(ledger, "february", counts=b"x") == b"x"
+        assert ledger.verify().whole

@@ -31,7 +31,7 @@ def told(work):
         found = work()
     except (BudgetError, LedgerError, ValueError) as error:
         return type(error).__name__, str(error), vars(error)
-    return [dataclasses.asdict(one) for one in found]
+    return [dataclasses.asdict(one) for one in found or []]
 
 
 def test_bisecting_what_is_left_finds_no_record_of_another_user(tmp_path):

@@ -120,20 +120,25 @@ def amend(
     budget: options.Budget[str | None] = None,
     records_per_person: options.RecordsPerPerson = None,
     also_released: options.AlsoReleased = False,
+    delta_cap: str | None = typer.Option(
+        None, "--delta-cap", metavar="DELTA", help="The most delta that all models spend together."
+    ),
     secret: options.Secret = None,
     note: options.Note = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
     from isinglass.cli.stopping import saying
+    from isinglass.curate.ledger.model_spend import delta_text, parse_delta
     from isinglass.epsilon import micro, text
     from isinglass.errors import CuratorError
 
     cap = None if budget is None else micro(budget, "--budget")
-    if cap is None and records_per_person is None and not also_released:
+    delta = None if delta_cap is None else parse_delta(delta_cap, "--delta-cap")
+    if cap is None and records_per_person is None and not also_released and delta is None:
         raise CuratorError(
-            "say what to amend: --budget, --records-per-person or --also-released; no other term "
-            "of a contract can be changed"
+            "say what to amend: --budget, --records-per-person, --also-released or --delta-cap; no "
+            "other term of a contract can be changed"
         )
     with (
         saying("stopped; `isinglass ledger show` says whether the amendment was written"),
@@ -141,9 +146,13 @@ def amend(
     ):
         if cap is not None and cap <= (now := opened.contract.cap):
             raise CuratorError(f"--budget must be above {text(now)}, as it is, got {text(cap)}")
+        if delta is not None and delta <= (small := opened.contract.delta_cap):
+            raise CuratorError(
+                f"--delta-cap must be above {delta_text(small)}, as it is, got {delta_text(delta)}"
+            )
         opened.amend(
             reason=reason, cap=cap, records_per_person=records_per_person,
-            also_released=also_released or None,
+            also_released=also_released or None, delta_cap=delta,
         )  # fmt: skip
         summary = opened.summary()
     terms = {"contract": summary["contract"], "head": summary["head"]}

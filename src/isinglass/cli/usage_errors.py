@@ -80,5 +80,9 @@ class OptionSpelling(Spelling):
                 from isinglass.epsilon import text
 
                 value = text(value)
+            if parameter == "delta_cap":
+                from isinglass.curate.ledger.model_spend import delta_text
+
+                value = "DELTA" if value is ... else delta_text(value)
             words.append(self.parameter(parameter, "TEXT" if value is ... else value))
         return f"`{' '.join(words)}`"

@@ -179,7 +179,7 @@ class Curator:
                 contract, self.space.metric, self._neighbors.digest(), new_version=new_version
             )
             self.created = self._agreement.first
-            self._terms = self.ledger.contract
+            self._terms, self._models = self.ledger.contract, self.ledger.known_models
             self._warm()
         except BaseException:
             self.close()
@@ -315,8 +315,9 @@ class Curator:
 
     def _guarantee(self, mechanism: Mechanism) -> Guarantee:
         terms = self.ledger.known_contract or self._terms
-        if terms is not self._terms:
-            self._terms = terms
+        models = self.ledger.known_models
+        if terms is not self._terms or models is not self._models:
+            self._terms, self._models = terms, models
             self._promises.clear()
         if mechanism.micro not in self._promises:
             if len(self._promises) >= _KEPT:
@@ -327,9 +328,9 @@ class Curator:
                 timing_covered=self._deadline is not None,
                 also_released=terms.also_released,
             )
-            clauses = ("k_min", "beta_max", "r_min", "rule")
+            clauses = ("k_min", "beta_max", "r_min", "rule", "delta_cap", "delta_elsewhere")
             self._promises[mechanism.micro] = replace(
-                promise, **{name: getattr(terms, name) for name in clauses}
+                promise, models=models, **{name: getattr(terms, name) for name in clauses}
             )
         return self._promises[mechanism.micro]
 

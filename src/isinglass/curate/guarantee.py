@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from isinglass.epsilon import as_float, text
+from isinglass.curate.ledger.model_spend import FEMTO, ModelTotals, delta_text
+from isinglass.epsilon import MICRO, as_float, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,9 @@ class Guarantee:
     `cap` the most that is ever spent at one place, both in millionths of epsilon; `cap` is None
     where no ledger keeps count. `k_min`, `beta_max` and `r_min`, or a `rule`, are the ledger's
     terms of sensitive privacy: where it has any, all answers together promise something to the
-    records that the weakest question covers, whatever this answer promises.
+    records that the weakest question covers, whatever this answer promises. `models` are those that
+    were paid for from the ledger, and `delta_cap` what all of them may spend of delta, in parts of
+    1e-15; `delta_elsewhere` is what another copy of the ledger may have spent of it.
 
     Examples
     --------
@@ -43,6 +46,9 @@ class Guarantee:
     beta_max: int | None = None
     r_min: float | None = None
     rule: str | None = None
+    models: ModelTotals = field(default_factory=ModelTotals)
+    delta_cap: int = 0
+    delta_elsewhere: int = 0
 
     @property
     def epsilon(self) -> float:
@@ -108,8 +114,38 @@ class Guarantee:
             person += ", each of them such a record even without the others"
         if self.cap is None:
             return f"{person} may lose {m} time{'s' * (m > 1)} that from this answer"
+        if self.models.spends:
+            return self._people_with_models(self.cap, person)
         cap, all_of_them = text(self.cap), text(m * self.cap)
         return f"all answers together stay within {cap} for {covered}, {all_of_them} for {person}"
+
+    def _people_with_models(self, cap: int, person: str) -> str:
+        """What answers and models cost together: once delta was spent, no multiple of the cap."""
+        small = f" and delta {delta_text(self.delta_cap)}" if self.delta_cap else ""
+        both = f"all answers and models together stay within {text(cap)}{small} for {self.covered}"
+        total = self.person_epsilon
+        if total is None:
+            return f"{both}; for {person} no bound is known, as models may have been made elsewhere"
+        at = " at that delta" if self.delta_cap else ""
+        return f"{both}, {total:.12g}{at} for {person}"
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """The most that a person with `records_per_person` records may lose, at `delta_cap`.
+
+        Models are converted anew (`ModelTotals.epsilon_for`); what is left of the cap may go to
+        answers, which cost that person as many times as they have records, or to models for so many
+        records, which cost no more. None where nobody knows: no ledger keeps count, or another copy
+        of it may have made models for fewer records.
+        """
+        m = self.records_per_person
+        if self.cap is None or (m > 1 and self.delta_elsewhere):
+            return None
+        if m == 1:
+            return as_float(self.cap)
+        rest = as_float(m * (self.cap - self.models.micro))
+        total = rest + self.models.epsilon_for(m)
+        return math.ceil(total * MICRO * (1 - 1e-12)) / MICRO
 
     @property
     def covered(self) -> str:
@@ -126,6 +162,15 @@ class Guarantee:
     def to_json(self) -> dict[str, Any]:
         """The settings and the sentence, for JSON."""
         facts = asdict(self)
+        for name in ("models", "delta_cap", "delta_elsewhere"):
+            facts.pop(name)
+        if self.models.spends:
+            facts["models"] = {
+                "epsilon": as_float(self.models.micro),
+                "delta": self.models.femto / FEMTO,
+                "delta_cap": self.delta_cap / FEMTO,
+                "person_epsilon": self.person_epsilon,
+            }
         facts["epsilon"] = as_float(facts.pop("micro"))
         facts["cap"] = None if self.cap is None else as_float(self.cap)
         worst = None if self.worst_case == math.inf else self.worst_case  # JSON has no infinity

@@ -45,7 +45,7 @@ class SpatialBudget:
     each of them below it. `shares` are set apart from the cap, by user: whoever has one is held to
     it by their own spends and by nothing else, so that nothing they are told depends on others'
     queries. Shares and cap together are the most that touches any place. All are millionths of
-    epsilon.
+    epsilon. `models` counts against every user's `user_cap`, which bounds what one may know.
     """
 
     def __init__(self, metric: Metric, cap: int, user_cap: int | None = None) -> None:
@@ -57,6 +57,7 @@ class SpatialBudget:
         self.user_cap = user_cap
         self.shares: dict[str, int] = {}
         self.divided = False  # whether a part of the budget is somebody else's
+        self.models = 0  # what the curator paid for models, which everybody may see
         self._table = Reach(metric)
         self._users: dict[str, Reach] = {}
         # Spends of users who have not asked since: most never do, so they get no index yet.
@@ -134,14 +135,15 @@ class SpatialBudget:
         own_left = left
         if self.user_cap is not None:
             own_before = self._of(user).in_order(places, radii, micro)
-            own_left = self.user_cap - own_before
+            own_left = self._own_cap(user, self.user_cap) - own_before
         tighter = np.minimum(left, own_left)
         if (over := np.flatnonzero((micro > tighter) & (micro > 0))).size:
             row = int(over[0])
             by_table = bool(micro[row] > left[row])
             cap, spent, index = self.cap, int(before[row]), self._table
             if not by_table and self.user_cap is not None:
-                cap, spent, index = self.user_cap, int(own_before[row]), self._of(user)
+                cap = max(0, self._own_cap(user, self.user_cap))
+                spent, index = int(own_before[row]), self._of(user)
             past = index.at(places[row], float(radii[row]))
             facts = int(micro[row]), spent, past, cap, int(tighter[row])
             raise _refusal(row, m, *facts, self._whose(by_table))
@@ -153,6 +155,8 @@ class SpatialBudget:
         """`price` for a user with a share: by their own spends and that share alone."""
         places, radii, micro = columns(queries, self.metric)
         own, share = self._of(user), self.shares[user]
+        if self.user_cap is not None:
+            share = max(0, min(share, self._own_cap(user, self.user_cap)))
         before = own.in_order(places, radii, micro)
         left = share - before
         if (over := np.flatnonzero((micro > left) & (micro > 0))).size:
@@ -172,15 +176,21 @@ class SpatialBudget:
         """`price` for one query, the common case, in plain numbers."""
         before = own_before = self._table.at(query.place, query.influence)
         left = tighter = self.cap - before
+        own_cap = self.cap
         if self.user_cap is not None:
             own_before = self._of(user).at(query.place, query.influence)
-            tighter = min(left, self.user_cap - own_before)
+            own_cap = self._own_cap(user, self.user_cap)
+            tighter = min(left, own_cap - own_before)
         if query.micro > tighter and query.micro > 0:
             by_table = query.micro > left
-            spent, cap = (before, self.cap) if by_table else (own_before, self.user_cap or 0)
+            spent, cap = (before, self.cap) if by_table else (own_before, max(0, own_cap))
             facts = query.micro, spent, spent, cap, tighter
             raise _refusal(0, 1, *facts, self._whose(by_table))
         return PriceQuote(np.array([before]), np.array([max(0, tighter - query.micro)]))
+
+    def _own_cap(self, user: str, user_cap: int) -> int:
+        """What `user_cap` leaves a user beside the models; the curator's own spends hold them."""
+        return user_cap if user == CURATOR else user_cap - self.models
 
     def _whose(self, by_table: bool) -> str:
         if not by_table:

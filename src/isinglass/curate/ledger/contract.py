@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from isinglass.curate.ledger.model_spend import FEMTO, delta_text
 from isinglass.curate.query import Query
 from isinglass.epsilon import MOST, text
 from isinglass.errors import LedgerError
@@ -28,6 +29,10 @@ class Contract:
     are told then follows from their own queries, and no two accounts can spend more than the cap
     together. `elsewhere` is what another copy of the ledger may spend at any place. What is left
     of the cap is the curator's.
+
+    Models (`Ledger.charge_model`) may also spend delta, up to `delta_cap` in parts of 1e-15. Where
+    one was the ledger's first use, the contract has no distance, columns and modes, until the first
+    question completes it.
     """
 
     cap: int
@@ -45,11 +50,13 @@ class Contract:
     also_released: bool = False
     shares: dict[str, int] = field(default_factory=dict)
     elsewhere: int = 0
+    delta_cap: int = 0
+    delta_elsewhere: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As the ledger keeps it; terms that came later are left out where they say nothing."""
         facts = asdict(self) | {"modes": list(self.modes), "columns": list(self.columns)}
-        return {k: v for k, v in facts.items() if v or k not in ("shares", "elsewhere")}
+        return {k: v for k, v in facts.items() if v or k not in _LATER}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Contract:
@@ -61,6 +68,11 @@ class Contract:
     def curators(self) -> int:
         """What the curator may spend at one place: the cap less what is others'."""
         return self.cap - self.elsewhere - sum(self.shares.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether the distance and all that goes with it is fixed."""
+        return bool(self.metric)
 
     @property
     def sensitive(self) -> bool:
@@ -76,8 +88,10 @@ class Contract:
         refuse_cap("cap", self.cap)
         if self.user_cap is not None:
             refuse_cap("user_cap", self.user_cap)
-        if self.shares or self.elsewhere:
+        if self.shares or self.elsewhere or self.delta_elsewhere:
             raise ValueError("shares and elsewhere must be left out of a new ledger's contract")
+        if self.delta_cap:
+            _refuse_delta(self.delta_cap)
         _refuse_part("records_per_person", self.records_per_person)
         terms = (self.k_min, self.beta_max, self.r_min, self.rule)
         if any(term is not None for term in terms) and not self.sensitive:
@@ -89,12 +103,35 @@ class Contract:
                     f"k, beta and r the contract then fixes, got {', '.join(self.modes)}"
                 )
 
+    def completed(self, asked: Contract) -> Contract:
+        """These terms with what the first question fixes; all others are as they were."""
+        if self.complete or not asked.complete:
+            raise LedgerError("the ledger's contract is completed once, by the first question")
+        if asked.unit != self.unit:
+            raise LedgerError(f"the ledger's contract fixes another {_CLAUSES['unit']}")
+        self._refuse_amendable(asked)
+        if self.user_cap is not None or self.shares:
+            self._refuse_user_cap(asked)
+        others = ("shares", "elsewhere", "delta_cap", "delta_elsewhere")
+        return replace(asked, **{name: getattr(self, name) for name in others})
+
+    def refuse_model_terms(self, asked: Contract) -> None:
+        """Refuse what a model's terms say otherwise: the budget, delta, people, and releases."""
+        self._refuse_amendable(asked)
+        if asked.delta_cap != self.delta_cap:
+            raise LedgerError(
+                f"the ledger's contract fixes a cap of delta of {delta_text(self.delta_cap)}, got "
+                f"{delta_text(asked.delta_cap)}"
+                + _hint(asked.delta_cap > self.delta_cap, delta_cap=asked.delta_cap)
+            )
+
     def amended(
         self,
         *,
         cap: int | None = None,
         records_per_person: int | None = None,
         also_released: bool | None = None,
+        delta_cap: int | None = None,
         shares: dict[str, int] | None = None,
         elsewhere: int | None = None,
     ) -> Contract:
@@ -117,14 +154,19 @@ class Contract:
                     f"got {also_released} where it was {self.also_released}"
                 )
             changes["also_released"] = True
+        if delta_cap is not None:
+            _refuse_delta(delta_cap, above=self.delta_cap)
+            changes["delta_cap"] = delta_cap
         if shares is not None:
             changes["shares"] = self._with_shares(shares)
         if elsewhere is not None:
             if elsewhere != self.cap:
                 raise ValueError(f"elsewhere must be the cap, {self.cap}, got {elsewhere}")
-            changes |= {"elsewhere": elsewhere, "shares": {}}
+            changes |= {"elsewhere": elsewhere, "shares": {}, "delta_elsewhere": self.delta_cap}
         if not changes:
-            raise ValueError("cap, records_per_person or also_released must be given, got none")
+            raise ValueError(
+                "cap, records_per_person, also_released or delta_cap must be given, got none"
+            )
         return replace(self, **changes)
 
     def _with_shares(self, given: dict[str, int]) -> dict[str, int]:
@@ -175,9 +217,7 @@ class Contract:
                     "ledger for a table that shares no people with this one"
                 )
         self._refuse_amendable(asked)
-        if asked.user_cap != self.user_cap:
-            ours = "none" if self.user_cap is None else text(self.user_cap)
-            raise LedgerError(f"the ledger's contract fixes another budget for a user: {ours}")
+        self._refuse_user_cap(asked)
         self._refuse_modes(asked.modes)
         if asked.beta_max is not None:
             self._refuse_weaker(asked.k_min, asked.beta_max, asked.r_min, asked.rule)
@@ -188,18 +228,27 @@ class Contract:
                 f"the ledger's contract fixes a budget of {text(self.cap)} a place, got "
                 f"{text(asked.cap)}" + _hint(asked.cap > self.cap, cap=asked.cap)
             )
-        ours, theirs = self.records_per_person, asked.records_per_person
-        if theirs != ours:
-            raise LedgerError(
-                f"the ledger's contract says {ours} record{'s' * (ours > 1)} per person, got "
-                f"{theirs}" + _hint(theirs > ours, records_per_person=theirs)
-            )
+        self.refuse_records(asked.records_per_person)
         if asked.also_released != self.also_released:
             no = "" if self.also_released else "not "
             raise LedgerError(
                 f"the ledger's contract says that the table has {no}left as a release"
                 + _hint(asked.also_released, also_released=True)
             )
+
+    def refuse_records(self, theirs: int) -> None:
+        """Refuse another number of records per person."""
+        ours = self.records_per_person
+        if theirs != ours:
+            raise LedgerError(
+                f"the ledger's contract says {ours} record{'s' * (ours > 1)} per person, got "
+                f"{theirs}" + _hint(theirs > ours, records_per_person=theirs)
+            )
+
+    def _refuse_user_cap(self, asked: Contract) -> None:
+        if asked.user_cap != self.user_cap:
+            ours = "none" if self.user_cap is None else text(self.user_cap)
+            raise LedgerError(f"the ledger's contract fixes another budget for a user: {ours}")
 
     def _refuse_modes(self, asked: tuple[str, ...]) -> None:
         if new := sorted(set(asked) - set(self.modes)):
@@ -262,6 +311,14 @@ def refuse_cap(name: str, cap: int, *, above: int = 0) -> None:
         )
 
 
+def _refuse_delta(delta: int, *, above: int = 0) -> None:
+    if type(delta) is not int or not above < delta < FEMTO:
+        raise ValueError(
+            f"delta_cap must be a whole number of parts of 1e-15 above {above} and below {FEMTO}, "
+            f"got {delta}"
+        )
+
+
 def _refuse_part(name: str, value: int, *, above: int = 0) -> None:
     if type(value) is not int or value <= above:
         raise ValueError(f"{name} must be a whole number > {above}, got {value}")
@@ -275,6 +332,8 @@ def _hint(weaker: bool, **term: int) -> str:
     return f"; {call} makes the promise weaker"
 
 
+# Terms that came later: where they say nothing, a contract is written as it was before.
+_LATER = ("shares", "elsewhere", "delta_cap", "delta_elsewhere")
 _CLAUSES = {
     "columns": "list of columns, or order of them",
     "metric": "distance",

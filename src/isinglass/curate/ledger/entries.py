@@ -12,9 +12,10 @@ from isinglass.messages import spell_call
 
 #: what stands before the first entry
 START = bytes(32)
-#: kinds of entries: the terms, a new version of the table, terms made weaker, an answer, and a
-#: price that is paid at every place
-KINDS = ("contract", "version", "amend", "answer", "everywhere")
+#: kinds of entries: the terms; what a first question adds to those that a model began with; a new
+#: version of the table; terms made weaker; an answer; a price that is paid at every place, for
+#: nothing that is stored; and one for a model
+KINDS = ("contract", "completion", "version", "amend", "answer", "everywhere", "model")
 
 _NUMBERS = struct.Struct("<qqqqqd8q")
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-import numpy as np
 
 from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed
 from isinglass.curate.ledger.head import Head
-from isinglass.curate.ledger.state import Books, metric_facts, warm
+from isinglass.curate.ledger.model_charge import charge
+from isinglass.curate.ledger.model_spend import NO_MODELS, ModelSpend, ModelTotals
+from isinglass.curate.ledger.replay import EverywhereBudget, replayed
+from isinglass.curate.ledger.state import Books, agreed, metric_facts, warm
 from isinglass.curate.ledger.transaction import Keeper
-from isinglass.curate.ledger.verify import Verified, largest_sum, verified
+from isinglass.curate.ledger.verify import Verified, verified
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
 from isinglass.epsilon import text
@@ -90,8 +92,14 @@ class Ledger:
                 facts = {"ledger": books.ledger, "contract": asked.to_json(), "distance": distance}
                 row = _terms("contract", 1, facts | {"table": self._named(table)})
                 self._keeper.add([row])
+            elif not (terms := agreed(books)).complete:  # a model was the first use
+                asked.refuse_unsound()
+                terms.completed(asked)
+                facts = {"contract": asked.to_json(), "distance": distance}
+                row = _terms("completion", books.version, facts | {"table": self._named(table)})
+                self._keeper.add([row])
             else:
-                _agreed(books).refuse(asked)
+                terms.refuse(asked)
                 if distance != books.distance:
                     raise LedgerError("the ledger's contract fixes another distance")
                 if self._named(table) != books.table:
@@ -107,6 +115,39 @@ class Ledger:
         self._agreement = Agreement(first, self._named(table))
         self.created = self.created or first
         return self._agreement
+
+    def sign_models(
+        self,
+        *,
+        cap: int | None = None,
+        delta_cap: int | None = None,
+        records_per_person: int | None = None,
+        also_released: bool | None = None,
+    ) -> Contract:
+        """Agree to what the contract says of models, or write one if this is the first use.
+
+        What is None is as the contract says; in a new one no delta may be spent then, a person has
+        one record, and the table has not left as a release. `cap` is in millionths of epsilon,
+        `delta_cap` in parts of 1e-15. A contract that begins so has no distance, columns and modes;
+        the first `sign` completes it.
+        """
+        given = {"cap": cap, "delta_cap": delta_cap, "records_per_person": records_per_person,
+                 "also_released": also_released}  # fmt: skip
+        terms: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        with self._keeper.writing(make=True) as books:
+            if books is not None:
+                ours = agreed(books)
+                ours.refuse_model_terms(replace(ours, **terms))
+                return ours
+            if cap is None:
+                raise ValueError("cap must be given when a ledger is first used, got None")
+            contract = Contract(**({"modes": (), "columns": (), "metric": {}} | terms))
+            contract.refuse_unsound()
+            books = self._keeper.begin()
+            facts = {"ledger": books.ledger, "contract": contract.to_json(), "distance": {}}
+            self._keeper.add([_terms("contract", 1, facts | {"table": ""})])
+        self.created = True
+        return contract
 
     @classmethod
     def begun(cls, where: str | Path) -> bool:
@@ -127,7 +168,7 @@ class Ledger:
     def contract(self) -> Contract:
         """The terms, as last amended."""
         with self._keeper.alone():
-            return _agreed(self._keeper.books())
+            return agreed(self._keeper.books())
 
     @property
     def known_contract(self) -> Contract | None:
@@ -149,18 +190,20 @@ class Ledger:
         cap: int | None = None,
         records_per_person: int | None = None,
         also_released: bool | None = None,
+        delta_cap: int | None = None,
     ) -> None:
         """Make the terms weaker from now on, which is the only way they ever change.
 
         More may be spent at a place (`cap`, in millionths of epsilon), a person has more records
-        in the table, or the table left as a release too. The entry keeps the `reason`.
+        in the table, the table left as a release too, or models may spend more delta (`delta_cap`,
+        in parts of 1e-15; 0 in a ledger that did not begin with one). The entry keeps the `reason`.
         """
         given = {"cap": cap, "records_per_person": records_per_person,
-                 "also_released": also_released}  # fmt: skip
+                 "also_released": also_released, "delta_cap": delta_cap}  # fmt: skip
         terms = {name: value for name, value in given.items() if value is not None}
         facts = {"terms": terms, "reason": check_printable("reason", reason)}
         with self._keeper.writing() as books:
-            _agreed(books).amended(**given)  # type: ignore[arg-type]
+            agreed(books).amended(**given)  # type: ignore[arg-type]
             self._keeper.add([_terms("amend", books.version, facts)] if books else [])
 
     def admit(self, user: str, *, reason: str, share: int | None = None) -> None:
@@ -173,12 +216,12 @@ class Ledger:
         """
         check_printable("user", user)
         with self._keeper.writing() as books:
-            terms = _agreed(books)
+            terms = agreed(books)
             amount = terms.user_cap if share is None else share
             if amount is None:
                 raise ValueError("share must be given where the contract has no budget for a user")
             after = terms.amended(shares={user: amount})
-            spent = largest_sum(self._keeper.db, self._keeper.secret)
+            spent = replayed(self._keeper.db, self._keeper.secret).curators.most
             if spent > after.curators:
                 raise LedgerError(
                     f"a share of {text(amount)} does not fit: at some place {text(spent)} is spent "
@@ -251,16 +294,68 @@ class Ledger:
         user: str = "curator",
         agreement: Agreement | None = None,
     ) -> None:
-        """Pay at every place at once, before something is computed from the whole table."""
+        """Pay at every place at once, before something is computed from the whole table.
+
+        It fits if its price, all earlier spends at every place, and the largest sum of local spends
+        that any query had at its turn are together within the cap.
+        """
         facts = {"reason": check_printable("reason", reason)}
         check_printable("user", user)
         refuse_cap("micro", micro)
         with self._keeper.writing() as found:
             books = self._signed(found, (), agreement, user)
-            nowhere = np.zeros(len(books.distance["weights"]))
-            books.budget.price([Query(nowhere, "everywhere", 1, 0.0, micro)], user)
+            replay = replayed(self._keeper.db, self._keeper.secret)
+            replay.refuse_everywhere("the charge", micro, user)
             row = _terms("everywhere", books.version, facts)
             self._keeper.add([row._replace(user=user, influence=math.inf, micro=micro)])
+
+    def charge_model(
+        self,
+        draw: Callable[[], bytes],
+        *,
+        micro: int,
+        femto: int,
+        rho: Fraction | None,
+        records_per_person: int,
+        request_id: str,
+        digest: bytes,
+    ) -> bytes:
+        """Pay for a guaranteed model and return its noised counts, which are stored with the entry.
+
+        `micro` is epsilon in millionths, `femto` delta in parts of 1e-15; `rho` is the price of the
+        noise in zCDP, None where epsilon is pure and delta is 0. It is all for a person with
+        `records_per_person` records, which must be as the contract says. It is paid at every place,
+        as `charge_everywhere` pays, and counts against every user's cap; delta adds up to the
+        contract's cap of delta. `sign_models` comes first, once.
+
+        In this order, in one transaction: a `request_id` that was used returns the stored bytes,
+        for nothing and without a call of `draw`, if the price and `digest`, of all else that makes
+        the request, are the same; another request under it is refused. Else the price is checked,
+        `draw` is called once, and its bytes are written with the entry, committed, and returned. If
+        it fails, the entry is committed without them: the attempt may have told something. Whoever
+        else asks the ledger meanwhile waits, for a minute at most.
+        """
+        spend = ModelSpend(micro, femto, rho, records_per_person)
+        return charge(self._keeper, spend, draw, request_id, digest)
+
+    @property
+    def models(self) -> ModelTotals:
+        """All models that were paid for here, and what they cost together."""
+        with self._keeper.alone():
+            books = self._keeper.books()
+            return NO_MODELS if books is None else books.models
+
+    @property
+    def known_models(self) -> ModelTotals:
+        """The models as last read, without looking again."""
+        books = self._keeper.known
+        return NO_MODELS if books is None else books.models
+
+    def everywhere_budget(self) -> EverywhereBudget:
+        """What may still be spent at every place at once, by a model or otherwise."""
+        with self._keeper.alone():
+            agreed(self._keeper.books())
+            return replayed(self._keeper.db, self._keeper.secret).room()
 
     def verify(self, *, head: str | None = None) -> Verified:
         """Check every entry, every spend against its cap, and the heads noted here and elsewhere.
@@ -300,7 +395,7 @@ class Ledger:
                 why = check_printable("reason", reason)
 
                 def elsewhere(books: Books) -> Entry:
-                    facts = {"terms": {"elsewhere": _agreed(books).cap}, "reason": why}
+                    facts = {"terms": {"elsewhere": agreed(books).cap}, "reason": why}
                     return _terms("amend", books.version, facts)
 
                 self._keeper.note_anew(elsewhere)
@@ -323,7 +418,7 @@ class Ledger:
 
         with self._keeper.alone():
             books = self._keeper.books()
-            return summarized(self._keeper.db, _agreed(books), books.version if books else 0)
+            return summarized(self._keeper.db, agreed(books), books.version if books else 0)
 
     def close(self) -> None:
         """Let go of the ledger."""
@@ -348,7 +443,7 @@ class Ledger:
         user: str,
     ) -> Books:
         """The books, if this user may ask `queries` under this ledger's contract now."""
-        contract = _agreed(books)
+        contract = agreed(books)
         contract.refuse_stranger(user)
         assert books is not None  # for it has a contract
         agreement = agreement or self._agreement
@@ -377,7 +472,7 @@ class Ledger:
         if not rows:
             return None
         known = self._keeper.answers(rows)
-        if any(row.request != batch.request for row in rows):
+        if any(row.request != batch.request or row.kind != "answer" for row in rows):
             raise LedgerError("the key was used for another request; use a new one")
         if None in known.values():
             raise CuratorError(
@@ -392,12 +487,6 @@ class Ledger:
         user = None if batch.user == CURATOR else batch.user
         rows = self._keeper.db.by_query(batch.different, books.version, user)
         return self._keeper.answers(rows)
-
-
-def _agreed(books: Books | None) -> Contract:
-    if books is None or books.contract is None:
-        raise LedgerError("the ledger has no contract yet: nobody has asked")
-    return books.contract
 
 
 def _terms(kind: str, version: int, facts: dict[str, Any]) -> Entry:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from isinglass.curate.ledger import entries as chain
 from isinglass.curate.ledger.budget import SpatialBudget
-from isinglass.curate.ledger.contract import Contract
+from isinglass.curate.ledger.contract import CURATOR, Contract
 from isinglass.curate.ledger.entries import Entry
+from isinglass.curate.ledger.model_spend import NO_MODELS, ModelSpend, ModelTotals
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
 from isinglass.documents import read_json
@@ -30,7 +31,9 @@ def metric_facts(metric: Metric) -> dict[str, Any]:
 
 
 def read_metric(facts: dict[str, Any]) -> Metric:
-    """The distance again, bit for bit."""
+    """The distance again, bit for bit; of a contract that has none yet, any."""
+    if not facts:
+        return _NOWHERE
     weights = np.array(facts["weights"], dtype=np.float64)
     return Metric(facts["name"], float(facts["power"]), weights, bool(facts["weighted"]))
 
@@ -64,6 +67,7 @@ class Books:
         self.contract: Contract | None = None
         self.distance: dict[str, Any] = {}
         self.budget = SpatialBudget(_NOWHERE, 1)
+        self.models = NO_MODELS
         self.table = ""
         self.version = 0
 
@@ -77,10 +81,10 @@ class Books:
         paid: list[Entry] = []
         for entry in entries:
             if entry.facts is not None:
-                if entry.kind == "amend":  # shares are of what is spent from then on
-                    self._spend(paid)
+                if entry.kind in ("amend", "completion"):
+                    self._spend(paid)  # shares are of what is spent from then on
                     paid = []
-                self._terms(entry, read_json(entry.facts, infinite=True))
+                self.read(entry)
             if entry.micro:
                 paid.append(entry)
         self._spend(paid)
@@ -95,13 +99,16 @@ class Books:
         elif paid:
             self.budget.add(*spends(paid, width), [entry.user for entry in paid])
 
-    def _terms(self, entry: Entry, facts: dict[str, Any]) -> None:
+    def read(self, entry: Entry) -> None:
+        """Take in what an entry says of terms, table and models; its price is `apply`'s."""
+        facts = read_json(entry.facts or "{}", infinite=True)
         if entry.kind == "contract":
-            self.contract = Contract.from_json(facts["contract"])
-            self.ledger, self.distance = facts["ledger"], facts["distance"]
-            metric = read_metric(self.distance)
-            self.budget = SpatialBudget(metric, self.contract.cap, self.contract.user_cap)
-            self.table, self.version = facts["table"], 1
+            self.ledger, self.version = facts["ledger"], 1
+            self._fix(Contract.from_json(facts["contract"]), facts)
+        elif entry.kind == "completion" and self.contract is not None:
+            self._fix(self.contract.completed(Contract.from_json(facts["contract"])), facts)
+        elif entry.kind == "model":
+            self._add_model(entry, facts)
         elif entry.kind == "version":
             self.table, self.version = facts["table"], self.version + 1
         elif entry.kind == "amend" and self.contract is not None:
@@ -109,8 +116,35 @@ class Books:
                 self.contract = self.contract.amended(**facts["terms"])
             except ValueError:
                 raise LedgerError(f"entry {entry.seq} does not make the terms weaker") from None
-            self.budget.cap, self.budget.shares = self.contract.curators, self.contract.shares
-            self.budget.divided = self.budget.cap < self.contract.cap
+            self._divide(self.contract)
+
+    def _fix(self, contract: Contract, facts: dict[str, Any]) -> None:
+        """The terms with their distance. What was spent before there was one, models did."""
+        self.contract, self.distance, self.table = contract, facts["distance"], facts["table"]
+        metric = read_metric(self.distance)
+        self.budget = SpatialBudget(metric, contract.cap, contract.user_cap)
+        self._divide(contract)
+        m, models = len(self.models.spends), self.models
+        self.budget.models = models.micro
+        nowhere = np.zeros((m, len(metric.weights)))
+        micro = [spend.micro for spend in models.spends]
+        self.budget.add(nowhere, np.full(m, np.inf), micro, [CURATOR] * m)
+
+    def _divide(self, contract: Contract) -> None:
+        self.budget.cap, self.budget.shares = contract.curators, contract.shares
+        self.budget.divided = self.budget.cap < contract.cap
+
+    def _add_model(self, entry: Entry, facts: dict[str, Any]) -> None:
+        try:
+            spend = ModelSpend.from_json(entry.micro, facts)
+            spend.refuse_unsound()
+            paid_by_curator = entry.user == CURATOR and entry.influence == np.inf
+        except (LookupError, ValueError, TypeError, ArithmeticError):
+            paid_by_curator = False
+        if not paid_by_curator:
+            raise LedgerError(f"entry {entry.seq} is not what a model costs")
+        self.models = ModelTotals((*self.models.spends, spend))
+        self.budget.models = self.models.micro
 
     def sealed(self, rows: Iterable[Entry]) -> list[Entry]:
         """Entries that go on from here, in order, each sealed with the one before it."""
@@ -123,6 +157,13 @@ class Books:
             before = chain.seal(self._secret, Entry(*facts, b""))
             entries.append(Entry(*facts, before))
         return entries
+
+
+def agreed(books: Books | None) -> Contract:
+    """The contract; raise LedgerError where there is none yet."""
+    if books is None or books.contract is None:
+        raise LedgerError("the ledger has no contract yet: nobody has asked")
+    return books.contract
 
 
 _NOWHERE = Metric("euclidean", 2.0, np.ones(1))

@@ -222,12 +222,17 @@ class Keeper:
             self.db.discard()
             self.db = MissingDatabase(self.db.name)
 
-    def add(self, rows: Sequence[Entry]) -> None:
-        """Write entries at the end of the chain; inside `writing` only, and once."""
+    def add(self, rows: Sequence[Entry], *, counts: bytes | None = None) -> None:
+        """Write entries at the end of the chain; inside `writing` only, and once.
+
+        With `counts`, the noised counts that the last of them paid for.
+        """
         assert self._books is not None
         self._refuse_fork()  # what was drawn may have been drawn in a fork
         self._added = self._books.sealed(rows)
         self.db.add(self._added)
+        if counts is not None:
+            self.db.add_counts(self._added[-1].seq, counts)
 
     def refuse_old(self) -> None:
         """Refuse a ledger without a head that was noted: an old copy, another one, or cut short."""

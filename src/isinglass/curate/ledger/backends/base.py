@@ -34,6 +34,10 @@ NEWEST = (
 _WHOSE = ' AND "user" = ?'
 ADD = f"INSERT INTO entries ({COLUMNS}) VALUES ({', '.join('?' * len(Entry._fields))})"
 _CHANGES = f"SELECT {COLUMNS} FROM entries WHERE kind IN ('amend', 'version') ORDER BY seq"
+_MODELS = f"SELECT {COLUMNS} FROM entries WHERE kind = 'model' ORDER BY seq"
+_COUNTS = "SELECT data FROM noised_counts WHERE seq = ?"
+_COUNTED = "SELECT seq FROM noised_counts ORDER BY seq"
+ADD_COUNTS = "INSERT INTO noised_counts (seq, data) VALUES (?, ?)"
 _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
 
 
@@ -125,13 +129,41 @@ class Database(ABC):
         """The entries that changed the terms or the table."""
         return [Entry._make(row) for row in self._rows(_CHANGES)]
 
+    def models(self) -> list[Entry]:
+        """The entries that models were paid for with."""
+        return [Entry._make(row) for row in self._rows(_MODELS)]
+
+    @abstractmethod
+    def has_counts(self) -> bool:
+        """Whether there is a table of noised counts: the first model brings it."""
+
+    @abstractmethod
+    def prepare_counts(self) -> None:
+        """Make the table of noised counts, where there is none; inside a transaction."""
+
+    @abstractmethod
+    def add_counts(self, seq: int, data: bytes) -> None:
+        """Keep noised counts beside the entry `seq`; inside a transaction."""
+
+    def counts(self, seq: int) -> bytes | None:
+        """The noised counts that were kept beside an entry."""
+        rows = self._rows(_COUNTS, (seq,)) if self.has_counts() else []
+        return bytes(rows[0][0]) if rows else None
+
+    def counted(self) -> list[int]:
+        """The numbers of the entries that have noised counts beside them."""
+        return [seq for (seq,) in self._rows(_COUNTED)] if self.has_counts() else []
+
     def totals(self) -> list[tuple[str, int, int]]:
         """Kinds of entries, how many, and what they cost."""
         return [(kind, count, int(micro)) for kind, count, micro in self._rows(_TOTALS)]
 
     @abstractmethod
     def copy(self, path: Path) -> None:
-        """Write all entries, as they are now, to a new SQLite file, which is not there yet."""
+        """Write all entries, as they are now, to a new SQLite file, which is not there yet.
+
+        With the noised counts that belong to them.
+        """
 
 
 class MissingDatabase(Database):
@@ -159,6 +191,15 @@ class MissingDatabase(Database):
         self, digests: Sequence[bytes], version: int, user: str | None = None
     ) -> list[Entry]:
         return []
+
+    def has_counts(self) -> bool:
+        return False
+
+    def prepare_counts(self) -> None:
+        raise LedgerError(f"there is no ledger at {self.name}")
+
+    def add_counts(self, seq: int, data: bytes) -> None:
+        raise LedgerError(f"there is no ledger at {self.name}")
 
     def copy(self, path: Path) -> None:
         raise LedgerError(f"there is no ledger at {self.name}")
@@ -188,7 +229,7 @@ def whose(user: str | None) -> tuple[str, tuple[str, ...]]:
 
 
 def schema(name: str) -> list[str]:
-    """The statements of one of the two files, each ending a paragraph."""
+    """The statements of a file beside this one, each ending a paragraph."""
     text = (
         resources.files("isinglass.curate.ledger.backends")
         .joinpath(name)

@@ -11,6 +11,7 @@ from typing import Any
 from isinglass.curate.ledger.backends import base as store
 from isinglass.curate.ledger.backends.base import (
     ADD,
+    ADD_COUNTS,
     BY_QUERY,
     COLUMNS,
     PIECE,
@@ -159,6 +160,28 @@ class PostgreSQL(Database):
                 for entry in entries:
                     copy.write_row(entry)
 
+    def has_counts(self) -> bool:
+        table = self._rows(
+            "SELECT c.relpersistence = 'p', obj_description(c.oid, 'pg_class') "
+            "FROM pg_class c WHERE c.relname = 'noised_counts' "
+            "AND c.relnamespace = current_schema()::regnamespace"
+        )
+        if table and table[0] != (True, "isinglass noised counts 1"):
+            raise LedgerError(
+                f"the table `noised_counts` at {self.name} is another program's, or not durable"
+            )
+        return bool(table)
+
+    def prepare_counts(self) -> None:
+        if not self.has_counts():
+            with self._told:
+                statements = "\n".join(schema("postgresql_counts.sql"))
+                self._db.execute(statements.encode(), prepare=False)
+
+    def add_counts(self, seq: int, data: bytes) -> None:
+        with self._told:
+            self._db.execute(ADD_COUNTS.replace("?", "%s").encode(), (seq, data))
+
     def by_query(
         self, digests: Sequence[bytes], version: int, user: str | None = None
     ) -> list[Entry]:
@@ -176,6 +199,12 @@ class PostgreSQL(Database):
                 with other.locked():
                     other.add(entries)
                 seq += PIECE
+            for seq in self.counted():
+                data = self.counts(seq)
+                if last is not None and seq <= last.seq and data is not None:
+                    with other.locked():
+                        other.prepare_counts()
+                        other.add_counts(seq, data)
 
     def close(self) -> None:
         self._db.close()

@@ -13,6 +13,7 @@ from isinglass import files
 from isinglass.curate.ledger.backends import base as store
 from isinglass.curate.ledger.backends.base import (
     ADD,
+    ADD_COUNTS,
     BY_QUERY,
     NEWEST,
     Database,
@@ -143,6 +144,20 @@ class SQLite(Database):
                 self._db.execute(ADD, entries[0])
             else:
                 self._db.executemany(ADD, entries)
+
+    def has_counts(self) -> bool:
+        table = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'noised_counts'"
+        return bool(self._rows(table) != [(0,)])
+
+    def prepare_counts(self) -> None:
+        if not self.has_counts():
+            with self._told:
+                for statement in schema("sqlite_counts.sql"):
+                    self._db.execute(statement)
+
+    def add_counts(self, seq: int, data: bytes) -> None:
+        with self._told:
+            self._db.execute(ADD_COUNTS, (seq, data))
 
     def by_query(
         self, digests: Sequence[bytes], version: int, user: str | None = None
