@@ -15,6 +15,7 @@ from tests.cli.commands import inside, typed
 
 import isinglass as ig
 from isinglass import model as model_file
+from isinglass.detect.private import counts
 from isinglass.model import pack
 
 N = 3000
@@ -51,6 +52,7 @@ def made(tmp_path_factory):
 @pytest.fixture
 def here(made, tmp_path, monkeypatch):
     """A copy of that, so that one test does not see what another did."""
+    monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path / "home"))
     shutil.copytree(made, tmp_path / "w")
     monkeypatch.chdir(tmp_path / "w")
     monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path / "home"))
@@ -221,7 +223,7 @@ def test_the_owners_own_rows_are_scored_for_the_owner_alone(here, monkeypatch):
     ("change", "said"),
     [
         (("--bounds", None), "--bounds is missing: say what each column can hold"),
-        (("--no-ledger", ...), "--no-ledger is missing"),
+        (("--no-ledger", ...), "name one, or say --no-ledger"),
         (("-o", "m.parquet"), "a model is a .zip file; name OUT m.zip"),
         (("-o", "t.csv"), "a model is a .zip file"),
         (("--epsilon", "0"), "--epsilon must be a number > 0"),
@@ -312,3 +314,69 @@ def test_a_model_of_many_records_needs_little_memory_and_no_torch(here):
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.stdout.endswith("LOADED []\n"), shown.stdout + shown.stderr
+
+
+# The ledger.
+
+PAY = ("model", "t.csv", "--bounds", "b.csv", "--ledger", "l.db", "--budget", 3, "-o", "p.zip")
+
+
+def test_a_model_is_paid_for_once(here):
+    first = document(*PAY, "--epsilon", 1, "--delta-cap", "1e-5")
+    assert (first["spent"], first["left"]) == (1.0, 2.0)
+    stored = Path("p.zip").read_bytes()
+    Path("t.csv").write_text(Path("t.csv").read_text().replace("1.", "2.", 50))
+    again = inside(*PAY, "--epsilon", 1, "--force", "--json")
+    assert (json.loads(again.stdout)["spent"], json.loads(again.stdout)["left"]) == (0.0, 2.0)
+    assert "this was paid for before" in again.stderr
+    assert Path("p.zip").read_bytes() == stored  # whatever the table holds by now
+    fresh = document(*PAY, "--epsilon", 1, "--force", "--again")
+    assert (fresh["spent"], fresh["left"]) == (1.0, 1.0)
+    assert Path("p.zip").read_bytes() != stored
+    assert document(*PAY, "--epsilon", "0.25", "--force")["left"] == 0.75
+    assert document(*PAY, "--epsilon", "0.25", "--name", "other", "--force")["left"] == 0.5
+    card = json.loads(model_file.read("p.zip").entries["card.json"])
+    assert card["ledger"] is True
+    shown = document("ledger", "show", "l.db")
+    assert shown["entries"]["model"] == 4
+    assert inside("ledger", "verify", "l.db").returncode == 0
+
+
+def test_what_does_not_fit_is_not_counted(here, monkeypatch):
+    assert inside(*PAY, "--epsilon", 2).returncode == 0
+    os.remove("p.zip")
+    monkeypatch.setattr(counts, "add_noise", None)
+    done = inside(*PAY, "--epsilon", "1.5")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing was spent" in done.stderr
+    assert not Path("p.zip").exists()
+
+
+def test_terms_of_the_ledger_hold_for_models(here):
+    assert "--budget must be given" in refused(*MAKE[:6], "--ledger", "l.db", "-o", "m2.zip")
+    assert not Path("l.db").exists()
+    assert document(*PAY, "--epsilon", 1, "--records-per-person", 2, "--force")["left"] == 2
+    assert document("ledger", "show", "l.db")["contract"]["delta_cap"] == 3e-06
+    assert "2 records per person, got 3" in refused(
+        *PAY, "--epsilon", 1, "--records-per-person", 3, "--force"
+    )
+    # Without the option, it is as in the contract.
+    found = document(*PAY, "--epsilon", 1, "--force")
+    assert (found["spent"], found["guarantee"]["records_per_person"]) == (0.0, 2)
+    assert "got 4" in refused(*PAY, "--epsilon", 1, "--force", "--budget", 4)
+    done = inside(*PAY, "--epsilon", 1, "--delta", "1e-3", "--force")
+    assert done.returncode in (1, 2)
+    assert "delta" in done.stderr
+
+
+def test_a_ledger_or_none_must_be_said(here):
+    assert "but not both" in refused(*PAY, "--epsilon", 1, "--no-ledger")
+    assert "go with --ledger" in refused(*MAKE, "--budget", 3)
+    assert "go with --ledger" in refused(*MAKE, "--again")
+
+
+def test_what_is_wrong_with_a_table_is_found_before_it_is_paid_for(here):
+    Path("few.csv").write_text("a,-1,1\n")
+    few = [w if w != "b.csv" else "few.csv" for w in PAY]
+    assert "columns without a declaration: b, c" in refused(*few, "--epsilon", 1)
+    assert "entries" not in inside("ledger", "show", "l.db").stdout

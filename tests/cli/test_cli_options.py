@@ -26,7 +26,7 @@ TABLE = "id_card,id_tax,a,b,c\n" + "".join(
 OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in renamed.items()]
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
-SAID_PER_COMMAND |= {"--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
+SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
 
 
 def commands(found=None, before=""):

@@ -35,9 +35,7 @@ def ask(
     epsilon: str = typer.Option(
         ..., "--epsilon", metavar="EPS", help="The price of each answer, as a decimal."
     ),
-    ledger: str | None = typer.Option(
-        None, "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
-    ),
+    ledger: options.LedgerFile = None,
     budget: options.Budget[str | None] = None,
     mode: options.Mode = "sparse",
     k: options.ProtectedK = None,

@@ -116,6 +116,12 @@ MaxPairs = Annotated[
 ]
 
 # What a curator is asked.
+LedgerFile = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
+    ),
+]
 Mode = Annotated[ModeChoice, typer.Option("--mode", help="The question and its guarantee.")]
 ProtectedK = Annotated[
     int | None,
@@ -131,6 +137,12 @@ Budget = Annotated[
 UserBudget = Annotated[
     str | None,
     typer.Option("--user-budget", metavar="EPS", help="The most one user spends at one place."),
+]
+DeltaCap = Annotated[
+    str | None,
+    typer.Option(
+        "--delta-cap", metavar="DELTA", help="The most delta that all models spend together."
+    ),
 ]
 RecordsPerPerson = Annotated[
     int | None,
