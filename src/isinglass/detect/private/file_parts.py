@@ -8,6 +8,7 @@ from isinglass.detect.private.document import ModelDocument, read_document
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
 from isinglass.detect.private.noise import ModelPrice, price_rounds
+from isinglass.detect.private.onnx_model import onnx_bytes
 from isinglass.documents import canonical_json
 from isinglass.signing import SigningKey
 
@@ -26,9 +27,14 @@ def packed(
     key: SigningKey | None = None,
     payment: Payment | None = None,
 ) -> bytes:
-    """The bytes of a model file; they follow from the document and from public settings."""
+    """The bytes of a model file; they follow from the document and from public settings.
+
+    The graph is left out where onnx is not installed: whoever has the document can make it.
+    """
     read = read_document(document)  # what was written can be read
     guarantee = ModelGuarantee(price_of(read))
     card = card_facts(read, guarantee, name=name, payment=payment or Payment())
     entries = {"model.json": document, "card.json": canonical_json(card)}
+    if (graph := onnx_bytes(read)) is not None:
+        entries["model.onnx"] = graph
     return model.pack(name, entries, key=key)
