@@ -41,7 +41,8 @@ LINES = [
     ("audit", "audit t.csv {w}.parquet --key {w}.key", 0),
     ("audit", "audit t.csv {w}.parquet --key {w}.key --policy strict -o {w}3.html", 1),
     ("tune", "tune t.csv", 0),
-    ("model", "model t.csv --epsilon 1 --bounds bounds.json --no-ledger -o {w}.zip", 0),
+    ("model", "model t.csv --epsilon 1 --bounds bounds.json --no-ledger -o {w}.zip"
+     " --also-released", 0),
     ("score", "score q.csv --model {w}.zip --unsigned", 0),
     ("keygen", "keygen -o {w}.signing", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
@@ -220,8 +221,10 @@ def test_a_bar_is_shown_in_a_terminal_and_leaves_nothing_in_a_pipe(folder):
 @pytest.mark.parametrize(("name", "line"), list(examples()))
 def test_the_examples_in_the_help_run(folder, name, line):
     words = shlex.split(line)[1:]
-    if name in ("ask", "release"):
-        words.append("--also-released" if name == "ask" else "--again")  # not the first time here
+    if name in ("ask", "model", "release"):  # not the first time here
+        words.append(
+            "--again" if name == "release" else "--also-released"
+        )  # not the first time here
     refuse_surprise(" ".join(words), piped(words), 0)
 
 

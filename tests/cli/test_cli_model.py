@@ -380,3 +380,13 @@ def test_what_is_wrong_with_a_table_is_found_before_it_is_paid_for(here):
     few = [w if w != "b.csv" else "few.csv" for w in PAY]
     assert "columns without a declaration: b, c" in refused(*few, "--epsilon", 1)
     assert "entries" not in inside("ledger", "show", "l.db").stdout
+
+
+def test_a_table_that_left_as_a_release_is_said(here):
+    assert inside("release", "t.csv", "-o", "r.parquet").returncode == 0
+    said = refused(*PAY, "--epsilon", 1)
+    assert "have left as a release, by your register; pass --also-released" in said
+    found = document(*PAY, "--epsilon", 1, "--also-released")
+    assert found["guarantee"]["also_released"] is True
+    card = json.loads(model_file.read("p.zip").entries["card.json"])
+    assert "The table also left as a release" in " ".join(card["payment"])

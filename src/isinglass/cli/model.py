@@ -169,7 +169,7 @@ def model(
                 "threshold": written.threshold,
                 "spent": 0.0 if stored else guarantee.epsilon,
                 "left": None if charge is None else charge.left_epsilon,
-                "guarantee": guarantee.to_json(),
+                "guarantee": guarantee.to_json() | {"also_released": also_released},
                 "warnings": list(written.warnings),
             }
         )
@@ -195,6 +195,8 @@ def model(
             stays = "" if what == "card" else "  (stays with you: do not forward)"
             show.echo(f"{what:<9}  {page}{stays}")
     show.echo(guarantee.sentence())
+    if also_released:
+        show.echo("The table also left as a release, which the guarantee does not cover.")
 
 
 @contextlib.contextmanager

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isinglass import model
 from isinglass.detect.private.card import Payment, card_page
 from isinglass.detect.private.columns import CategoryColumn, PublicColumn
@@ -23,11 +25,12 @@ from isinglass.detect.private.table_records import table_records
 from isinglass.documents import canonical_json
 from isinglass.errors import ModelError, TableError
 from isinglass.files import refuse_targets, whole_file
+from isinglass.messages import spell
 from isinglass.publish.declared import Declared
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed
 from isinglass.table.read import Table, open_table
 
 #: Pays for a model before it leaves: takes the price, a digest of the request, and what draws the
@@ -104,6 +107,12 @@ def write_model(
     )
     layout, price = detector.priced(names)  # what is wrong with a setting shows here
     _refuse_unfit(opened, layout.columns)
+    payment = payment or Payment()
+    if not payment.also_released and _has_left(opened, [c.name for c in layout.numbers]):
+        raise ModelError(
+            f"rows of {opened.name} have left as a release, by your register; pass "
+            f"{spell('also_released', True)}, so that the card says that this is not covered"
+        )
     counted: dict[str, str] = {}
 
     reader = _reader(opened, detector, names, drop, person, records_per_person, counted)
@@ -166,6 +175,18 @@ def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
             f"{table.name} has columns that are not numbers: {listed(text)}; declare their "
             "categories, or leave them out"
         )
+
+
+def _has_left(table: Table, numbers: Sequence[str]) -> bool:
+    """Whether the table has left as a release, by the owner's register, where there is one."""
+    if not numbers or not Register.begun():
+        return False
+    register = Register()
+    prints = register.fingerprinter(numbers)
+    for batch in table.batches(numbers):
+        columns = [as_float64(c).to_numpy(zero_copy_only=False) for c in batch.columns]
+        prints.add(np.column_stack(columns))
+    return bool(register.earlier(prints.result()))
 
 
 def _reader(
