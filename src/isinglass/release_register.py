@@ -99,9 +99,14 @@ class Register:
     def note_counted(self, path: str | Path) -> None:
         """Note that a file was counted for a model, so that nobody scores it by mistake."""
         real = os.path.realpath(path)
-        line = json.dumps({"path": real, "digest": self._digest(real)})
-        with files.open_to_append(self._folder / _COUNTED) as handle:
-            files.append_line(handle, line)
+        try:
+            line = json.dumps({"path": real, "digest": self._digest(real)})
+            with files.open_to_append(self._folder / _COUNTED) as handle:
+                files.append_line(handle, line)
+        except OSError as error:
+            raise ReleaseError(
+                f"{path} cannot be noted in {self._folder}: {error.strerror}"
+            ) from None
 
     def was_counted(self, path: str | Path) -> bool:
         """Whether a file is one that was counted for a model: the same path or bytes."""

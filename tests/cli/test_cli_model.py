@@ -337,8 +337,14 @@ def test_a_model_is_paid_for_once(here):
     assert document(*PAY, "--epsilon", "0.25", "--name", "other", "--force")["left"] == 0.5
     card = json.loads(model_file.read("p.zip").entries["card.json"])
     assert card["ledger"] is True
+    text = Path("t.csv").read_text().splitlines()
+    rows = [f"P{i},{line}" for i, line in enumerate(text[1:])]
+    Path("p.csv").write_text("\n".join(["who," + text[0], *rows]) + "\n")
+    named = ("model", "p.csv", *PAY[2:], "--epsilon", "0.1", "--force")
+    assert document(*named, "--drop", "who")["spent"] == 0.1
+    assert document(*named, "--person", "who")["spent"] == 0.1  # another request
     shown = document("ledger", "show", "l.db")
-    assert shown["entries"]["model"] == 4
+    assert shown["entries"]["model"] == 6
     assert inside("ledger", "verify", "l.db").returncode == 0
 
 

@@ -121,13 +121,13 @@ def write_model(
         detector.fit_parts(names, reader)
         return write_document(detector._document)
 
+    if isinstance(table, str | Path):  # before it is paid: what can fail does so first
+        Register().note_counted(table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        request = _request(layout, detector, name)
+        request = _request(layout, detector, name, person)
         document = draw() if pay is None else pay(price, request, draw)
     data = packed(document, name=name, key=key, payment=payment)
-    if isinstance(table, str | Path):
-        Register().note_counted(table)
     model.write(out, data, force=force)
     facts = json.loads(model.unpack(data).entries["card.json"])
     fingerprint = None if key is None else key.signer.fingerprint
@@ -214,10 +214,11 @@ def _reader(
     return only(read, keep)
 
 
-def _request(layout: Layout, detector: PrivateDetector, name: str) -> bytes:
+def _request(layout: Layout, detector: PrivateDetector, name: str, person: str | None) -> bytes:
     """A digest of all that makes a request, but for its price: public settings alone."""
     facts = [
         name,
+        person,
         [column_facts(column) for column in layout.columns],
         layout.rounds,
         detector.threshold_share,
