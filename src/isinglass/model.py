@@ -87,15 +87,6 @@ def write(path: str | Path, data: bytes, *, force: bool = True) -> None:
         temporary.write_bytes(data)
 
 
-def is_model(path: str | Path) -> bool:
-    """Whether a file begins as a zip does, whatever its name; no table begins so."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(4) == b"PK\x03\x04"
-    except OSError:
-        return False
-
-
 def read(path: str | Path) -> ModelFile:
     """Read a model file whose entries are all as its manifest says, and its signature valid.
 

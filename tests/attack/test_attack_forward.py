@@ -12,7 +12,7 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.learning import bootstrap, forward_map
+from isinglass.attack.learning import forward, forward_map
 from isinglass.attack.linkage import LinkageAttack
 
 D = 6
@@ -92,7 +92,7 @@ def test_links_that_are_sure_teach_what_too_few_pairs_leave_open(monkeypatch):
     table = rng.normal(size=(800, 4)) @ rng.normal(size=(4, 16)) + 0.3 * rng.gamma(1, 1, (800, 16))
     released = table @ rng.normal(size=(16, 16))
     assert linked(released, table, 7) == 1.0
-    monkeypatch.setattr(bootstrap, "_ROUNDS", 0)
+    monkeypatch.setattr(forward, "_ROUNDS", 0)
     assert linked(released, table, 7) < 0.9
 
 

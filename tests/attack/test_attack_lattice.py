@@ -14,8 +14,7 @@ from isinglass.attack.knowledge import (
     OtherReleases,
     PopulationSample,
 )
-from isinglass.attack.lattice.lattice import find_lattice, lattice_maps
-from isinglass.attack.lattice.reduction import reduce_basis
+from isinglass.attack.lattice.lattice import find_lattice, lattice_maps, reduce_basis
 
 
 def answers(n=600, d=8, levels=7, correlation=0.2, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from isinglass.attack.knowledge import ColumnStatistics
-from isinglass.attack.noise.two_values import two_values_read
 from isinglass.attack.order.periods import by_phase, period_of
+from isinglass.attack.views.column_views import two_values_read
 
 
 def test_a_period_is_found_and_none_where_there_is_none():

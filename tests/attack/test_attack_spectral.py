@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, OtherReleases, PublicParameters
+from isinglass.attack.noise.gains import direction_gains
 from isinglass.attack.noise.law import Factors
-from isinglass.attack.spectral import FILTERS, SpectralAttack, _gains
+from isinglass.attack.spectral import FILTERS, SpectralAttack
 from isinglass.errors import AttackError
 from isinglass.perturb.noise import AdditiveNoise, MultiplicativeNoise
 
@@ -62,11 +63,11 @@ def test_independent_columns_never_get_worse_by_more_than_a_twentieth(method, ro
 def test_where_records_abound_the_best_gain_is_that_of_wiener():
     widths, many = np.array([0.9, 1.2, 3.0, 50.0]), 10**9
     wiener = [0, 1 - 1 / 1.2, 1 - 1 / 3, 1 - 1 / 50]
-    np.testing.assert_allclose(_gains(widths, many, "auto"), wiener, atol=1e-6)
-    np.testing.assert_allclose(_gains(widths, many, "bayes"), wiener, atol=1e-12)
+    np.testing.assert_allclose(direction_gains(widths, many, "auto"), wiener, atol=1e-6)
+    np.testing.assert_allclose(direction_gains(widths, many, "bayes"), wiener, atol=1e-12)
     # (1 + sqrt(1/4))^2 = 2.25 is the widest that noise gets with four records a column.
-    np.testing.assert_array_equal(_gains(np.array([2.24, 2.26]), 8, "bounds"), [0, 1])
-    assert _gains(np.array([2.24]), 4, "auto")[0] == 0
+    np.testing.assert_array_equal(direction_gains(np.array([2.24, 2.26]), 8, "bounds"), [0, 1])
+    assert direction_gains(np.array([2.24]), 4, "auto")[0] == 0
 
 
 def test_noise_that_passes_the_edge_by_chance_is_not_taken_for_a_signal():
@@ -74,7 +75,7 @@ def test_noise_that_passes_the_edge_by_chance_is_not_taken_for_a_signal():
     for seed in range(200):
         noise = np.random.default_rng(seed).normal(size=(400, 3))
         widths = np.linalg.eigvalsh(np.cov(noise, rowvar=False))
-        passed += bool(_gains(widths, 400, "auto").any())
+        passed += bool(direction_gains(widths, 400, "auto").any())
     # One in a hundred by the law; without the allowance about one in six.
     assert passed <= 10
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isinglass.attack.knowledge import KnownPairs, PublicTable
-from isinglass.attack.linking.two_records import two_records
+from isinglass.attack.linking.groups import two_records
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 
 RNG = np.random.default_rng(0)

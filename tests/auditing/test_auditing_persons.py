@@ -119,6 +119,11 @@ def test_a_telling_name_comes_first():
     assert guessed(frame) == "patient"
 
 
+def test_the_name_of_an_identifier_comes_before_one_that_says_something_of_a_person():
+    frame = pd.DataFrame({"patient_weight": np.arange(80) % 40, "household": np.arange(80) % 10})
+    assert guessed(frame) == "household"
+
+
 @pytest.fixture
 def visits(tmp_path):
     frame = pd.DataFrame(TABLE, columns=list("abcd"))

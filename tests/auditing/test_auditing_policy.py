@@ -8,6 +8,7 @@ from tests.auditing.examples import said
 
 import isinglass as ig
 from isinglass.auditing.findings import (
+    QUANTILES,
     RESISTED,
     AttackerResult,
     AttackResult,
@@ -19,7 +20,6 @@ from isinglass.auditing.findings import (
     SkippedAttack,
 )
 from isinglass.auditing.policy import Policy, gain_of
-from isinglass.auditing.policy_file import QUANTILES
 from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
 

@@ -12,7 +12,7 @@ from tests.cli.commands import inside
 
 import isinglass
 from isinglass import cli
-from isinglass.cli.stopping import StoppedError
+from isinglass.cli.show import StoppedError
 from isinglass.cli.usage_errors import RENAMED
 from isinglass.demo import story
 from isinglass.errors import TableError

@@ -77,7 +77,7 @@ def test_stopped_while_answers_wait_for_their_deadline_they_are_paid_for(run, nu
 
 
 def test_stopped_before_anything_is_asked_nothing_was_written(run, monkeypatch):
-    from isinglass.cli.stopping import StoppedError
+    from isinglass.cli.show import StoppedError
 
     def stop(*_, **__):
         raise StoppedError(signal.SIGINT)

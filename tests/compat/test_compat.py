@@ -91,15 +91,24 @@ def test_a_new_release_has_the_names_of_the_old(folder, typed):
     assert same(new, {name: fact for name, fact in former.items() if name not in told})
 
 
-@pytest.mark.parametrize("name", ["shuffled", "releases/condensation"])
-def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed, name):
-    # The policy is met by what a key shows, and by nothing else.
-    said = typed(
+def audited(name):
+    return (
         "audit", "table.csv", f"{name}.parquet", "--key", f"{name}.key", "--max-pairs", 0,
         "--trials", 1, "--seed", 1, "--policy", "policies/origin.toml",
     )  # fmt: skip
+
+
+def test_a_release_is_audited_and_its_key_shows_how_it_was_made(typed):
+    # The policy is met by what a key shows, and by nothing else.
+    said = typed(*audited("releases/condensation"))
     assert said["rows"] == 60
     assert "naive" in {attack["name"] for attack in said["attacks"]}
+
+
+def test_a_policy_of_before_refuses_an_identifier_that_was_kept(typed):
+    said = typed(*audited("shuffled"), ends=1)
+    (refused,) = (line for line in said.splitlines() if line.startswith("policy: "))
+    assert "60 combinations of kept values in 60 rows" in refused
 
 
 def test_a_public_matrix_is_the_same_on_every_machine(folder, typed):

@@ -7,7 +7,8 @@ import pytest
 
 import isinglass as ig
 from isinglass.detect import onnx_file
-from isinglass.detect.onnx_file import is_onnx, read_autoencoder
+from isinglass.detect.onnx_file import read_autoencoder
+from isinglass.detect.protobuf import is_onnx
 from isinglass.errors import IsinglassError
 
 TABLE = 10 * np.random.default_rng(2).normal(size=(60, 5))

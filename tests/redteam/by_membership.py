@@ -45,6 +45,25 @@ def likelier_with_it(k: Known) -> np.ndarray:
     )
 
 
+def kept_values_are_there(k: Known) -> np.ndarray:
+    """What was kept of a candidate stands in the file, or does not."""
+    shown, asked = (
+        zip(*(t[name].astype(str).str[:10] for name in k.facts["kept"]), strict=True)  # days
+        for t in (k.release, k.candidates)
+    )
+    there = set(shown)
+    return np.array([values in there for values in asked], float)
+
+
+def rare_kept_values_are_there(k: Known) -> np.ndarray:
+    """The same, and rare values meet by chance less often than frequent ones."""
+    common = np.zeros(len(k.candidates))
+    for name in k.facts["kept"]:
+        seen = k.release[name].value_counts()
+        common += np.log(k.candidates[name].map(seen).fillna(0.5).to_numpy(float))
+    return np.where(kept_values_are_there(k) > 0, 1e3, 0.0) - common
+
+
 def as_far_from_the_mean(k: Known) -> np.ndarray:
     """A rotation keeps how far a record is from the mean, in columns brought to [0, 1]."""
     rows = np.linalg.norm(k.Z - k.Z.mean(axis=0), axis=1)

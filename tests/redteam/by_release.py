@@ -285,6 +285,20 @@ def means_of_eight_models(k: Known) -> np.ndarray:
     return k.mean + chance @ means * size
 
 
+def size_of_each_row(k: Known) -> np.ndarray:
+    """Some rows are larger in all columns: what sizes there are, and how large each row may be."""
+    Y, noise = (k.Z - k.mean) / k.sd, k.facts["parameters"]["scale"] ** 2
+    wide = np.concatenate([[0.0], np.geomspace(1e-3, 300, 60)]) + noise
+    fits = -0.5 * ((Y**2).sum(axis=1)[:, None] / wide + Y.shape[1] * np.log(wide))
+    shares = np.ones(len(wide)) / len(wide)
+    for _ in range(300):
+        logs = fits + np.log(shares + 1e-300)
+        chance = np.exp(logs - logs.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        shares = chance.mean(axis=0)
+    return k.mean + k.sd * Y * (chance @ (1 - noise / wide))[:, None]
+
+
 def neighboring_columns(k: Known) -> np.ndarray:
     """Columns are points of a curve: the smoothness under which the release is likeliest."""
     Y, size = (k.Z - k.mean) / k.sd, k.facts["parameters"]["scale"]

@@ -152,6 +152,23 @@ def idle_dates(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
     return pd.concat([_named(20 * rng.normal(size=(rows, 6))), dates], axis=1)
 
 
+def areas_and_ages(rows: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """A frequent or a rare area and an age beside records that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, 201) ** 0.9
+    area = rng.choice(200, rows, p=share / share.sum())
+    return _named(rng.normal(size=(rows, 6))).assign(
+        area=[f"Z{a:03d}" for a in area], age=rng.integers(20, 70, rows)
+    )
+
+
+def labeled(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """A label of two values beside records that have nothing to do with it."""
+    rng = np.random.default_rng(seed)
+    table = _named(20 * rng.normal(size=(rows, 6)))
+    return table.assign(label=np.where(rng.random(rows) < 0.4, "ill", "well"))
+
+
 def senders(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
     """Parcels between offices of ten countries: what matters is whether one stays at home."""
     rng = np.random.default_rng(seed)
@@ -216,6 +233,13 @@ def kinds(rows: int = 1000, width: int = 60, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     models = rng.normal(size=(8, width))
     return _named(models[rng.integers(8, size=rows)] + 0.15 * rng.normal(size=(rows, width)))
+
+
+def active_rows(rows: int = 2000, width: int = 40, seed: int = 1) -> pd.DataFrame:
+    """A tenth of the customers is active: fifteen times as large in all columns."""
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random(rows) < 0.1, 3.1, 0.2)
+    return _named(rng.normal(size=(rows, width)) * size[:, None])
 
 
 def profiles(rows: int = 300, width: int = 48, seed: int = 0) -> pd.DataFrame:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass.attack.base import Attack, all_seen
 from isinglass.attack.columns.marginals import clipped, deviations, divisors, statistics_for
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, KnownPairs, PopulationSample
-from isinglass.attack.lattice.combinations import MOST_LISTED, Images, Levels, check_work
-from isinglass.attack.learning.forward_map import Pairs
 from isinglass.attack.learning.learners import (
     MOST_PRODUCTS,
     Expand,
@@ -25,6 +22,10 @@ from isinglass.attack.learning.learners import (
 from isinglass.attack.learning.regression import Fit
 from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.lattice.combinations import Images, Levels
+    from isinglass.attack.learning.forward_map import Pairs
 
 Array = NDArray[Any]
 
@@ -63,6 +64,8 @@ class Decoder:
 
     def images(self) -> Images:
         """Of all combinations of levels."""
+        from isinglass.attack.lattice.combinations import Images
+
         if not self.additive:
             return Images.listed(self.levels, self.image)
         first = np.array([values[0] for values in self.levels.values])
@@ -134,6 +137,10 @@ class DecodingAttack(Attack):
 
     def learn(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Decoder:
         """The map that the pairs teach; an `AttackError` where there is nothing to decode."""
+        # Only where columns have few values.
+        from isinglass.attack.lattice.combinations import Levels, check_work
+        from isinglass.attack.learning.forward_map import Pairs
+
         known = Knowledge.of(knowledge)
         Z = all_seen(released, known.without(KeptColumns))
         rows, records = distinct_pairs(known.need(KnownPairs), len(Z), required=True)
@@ -184,7 +191,7 @@ def _maps(pairs: Pairs, levels: Levels, records: Array) -> Iterator[_Map]:
         yield _Map(expand, levels)
     # What a value contributes that no pair has is not known.
     yield _Map(_indicators(pairs.records), levels.among(records))
-    if n_products(records.shape[1]) <= MOST_PRODUCTS and prod(levels.shape) <= MOST_LISTED:
+    if n_products(records.shape[1]) <= MOST_PRODUCTS and levels.can_be_listed:
         yield _Map(products(pairs.records), levels, additive=False)
 
 

@@ -11,8 +11,7 @@ from isinglass import chance
 from isinglass.attack.base import Attack, Scenario, all_seen
 from isinglass.attack.columns.marginals import clipped
 from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PopulationSample
-from isinglass.attack.lattice.component_naming import name_components
-from isinglass.attack.lattice.naming import name_coordinates
+from isinglass.attack.lattice.naming import name_components, name_coordinates
 from isinglass.measure.separation import sample_rows, unmix
 
 Array = NDArray[Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped
-from isinglass.attack.kept.effects import Effects
-from isinglass.attack.kept.parts import with_parts
-from isinglass.attack.kept.predict import predict_from_kept
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -22,11 +19,13 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     RowOrder,
 )
-from isinglass.attack.learning.noisy_targets import WAYS, explained
 from isinglass.attack.noise.row_filter import filtered
 from isinglass.attack.noise.size import noise_variance, releases_averaged
 from isinglass.attack.order.row_pairs import RowPairGuesser, distinct_pairs, learn_and_interpolate
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.kept.effects import Effects
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -62,8 +61,12 @@ class KeptColumnsAttack(Attack):
     def __init__(
         self, *, regress: str | None = None, random_state: chance.RandomState = None
     ) -> None:
-        if regress is not None and regress not in WAYS:
-            raise ValueError(f"regress must be None or one of {', '.join(WAYS)}, got {regress!r}")
+        if regress is not None:
+            from isinglass.attack.learning.noisy_targets import WAYS  # where releases are several
+
+            if regress not in WAYS:
+                ways = ", ".join(WAYS)
+                raise ValueError(f"regress must be None or one of {ways}, got {regress!r}")
         self.regress = regress
         self.random_state = random_state
 
@@ -75,6 +78,8 @@ class KeptColumnsAttack(Attack):
         known = Knowledge.of(knowledge)
         Z = rows_of(released)
         if self.regress is not None:
+            from isinglass.attack.learning.noisy_targets import explained
+
             return explained(Z, known, chance.generator(self.random_state), self.regress)
         kept = known.need(KeptColumns)
         if len(kept.values) != len(Z) or not kept.values.shape[1]:
@@ -166,6 +171,9 @@ def _predicted(
     Records shown weigh one; released rows as much less as their noise is larger than what kept
     columns leave open, which is taken to be half of the columns' variance.
     """
+    from isinglass.attack.kept.parts import with_parts  # no attack but this one needs either
+    from isinglass.attack.kept.predict import predict_from_kept
+
     n = len(kept.values)
     stacked = np.concatenate([shown_kept, kept.values]) if len(shown) else kept.values
     stacked = np.where(np.isfinite(stacked), stacked, -1.0)
@@ -210,6 +218,8 @@ def _trusted(
     use = [i for i, part in enumerate(kept.parts or ()) if part.effect[side] > 0]
     if not use or not len(trained):
         return None
+    from isinglass.attack.kept.effects import Effects  # only where some parts are known
+
     known = [(kept.parts or ())[i] for i in use]
     on_rows = np.zeros(values.shape)
     variance = np.square(values).mean(axis=0)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.kept.derived_columns import Part
-from isinglass.attack.kept.joint_parts import JointPart
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.kept.derived_columns import Part
+    from isinglass.attack.kept.joint_parts import JointPart
 
 Array = NDArray[Any]
 F = TypeVar("F", bound="Fact")

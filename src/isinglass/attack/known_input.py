@@ -19,7 +19,6 @@ from isinglass.attack.columns.marginals import (
     spans,
     statistics_for,
 )
-from isinglass.attack.kept.beside import Beside
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -28,6 +27,7 @@ from isinglass.attack.knowledge import (
     KnownPairs,
     OtherReleases,
     PopulationSample,
+    RowOrder,
 )
 from isinglass.attack.learning.learners import (
     LEAST_NEIGHBORED,
@@ -49,13 +49,14 @@ from isinglass.attack.learning.regression import (
     fit_ridge,
     fit_rigid,
 )
-from isinglass.attack.learning.simulated_pairs import MOST_PAIRS, fit_simulated
 from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
 
 MODELS = ("auto", "linear", "ridge", "rigid", "kernel")
+#: With more pairs than this the way back is learned from them directly, without simulated ones.
+_FEW_PAIRS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +132,16 @@ class KnownInputAttack(Attack):
         if statistics is not None:
             mean, deviation = (statistics.mean - low) / unit, statistics.deviation / unit
         own = Z[:, : rows_of(released).shape[1]]
-        beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
-        seen = np.hstack([_balanced(Z, known, own.shape[1]), *beside.columns])
+        columns: tuple[Array, ...] = ()
+        guesses: tuple[Array, ...] = ()
+        if KeptColumns in known or RowOrder in known:
+            from isinglass.attack.kept.beside import Beside  # only where there is anything beside
+
+            beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
+            columns, guesses = beside.columns, beside.guesses
+        seen = np.hstack([_balanced(Z, known, own.shape[1]), *columns])
         precision = 1e-5 if np.asarray(released).dtype == np.float32 else 1e-10
-        view = _View(seen, own, rows, targets, mean, deviation, beside.guesses, precision)
+        view = _View(seen, own, rows, targets, mean, deviation, guesses, precision)
         sample = known.find(PopulationSample)
         if sample is not None and sample.records.shape == (len(sample.records), records.shape[1]):
             view = replace(view, sample=(sample.records - low) / unit)
@@ -203,7 +210,9 @@ class KnownInputAttack(Attack):
         if m >= 8:
             found.append((fit_kernel(Z[rows], X, rng), Z))
         n_plain = len(found)
-        if view.sample is not None and m <= MOST_PAIRS and len(view.sample) > max(m, 20):
+        if view.sample is not None and m <= _FEW_PAIRS and len(view.sample) > max(m, 20):
+            from isinglass.attack.learning.simulated_pairs import fit_simulated
+
             rival = best_columns([fit for fit, _ in found]).left_out
             simulated = fit_simulated(own[rows], X, view.sample, own, known, rng, rival)
             if simulated is not None:

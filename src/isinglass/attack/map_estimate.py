@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,16 +18,12 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
 )
-from isinglass.attack.learning.gaussian import (
-    Moments,
-    draw_by_statistics,
-    linear_estimate,
-    moments_by_statistics,
-)
-from isinglass.attack.learning.mixing import Mixing, fit_moments, log_likelihood
-from isinglass.attack.learning.priors import laplace_estimate, sample_estimate
-from isinglass.attack.learning.study import Study
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.learning.gaussian import Moments
+    from isinglass.attack.learning.mixing import Mixing
+    from isinglass.attack.learning.study import Study
 
 Array = NDArray[Any]
 
@@ -114,6 +110,11 @@ class MAPAttack(Attack):
         return "it needs a public matrix, which only the multiparty method has"
 
     def guess(self, released: ArrayLike, knowledge: Fact | Knowledge) -> Array:
+        # Few releases have a public matrix, and nothing else needs these.
+        from isinglass.attack.learning.gaussian import linear_estimate
+        from isinglass.attack.learning.priors import laplace_estimate, sample_estimate
+        from isinglass.attack.learning.study import Study
+
         known = Knowledge.of(knowledge)
         study = Study.of(known)
         Z = _stacked(rows_of(released), study, known)
@@ -138,6 +139,8 @@ class MAPAttack(Attack):
         sample: Array,
         rng: np.random.Generator,
     ) -> Mixing:
+        from isinglass.attack.learning.mixing import Mixing, fit_moments, log_likelihood
+
         if self.matrix == "known":
             return Mixing.public(study.matrix, np.zeros(len(study.matrix)))
         if (study.alpha <= 0).all():
@@ -172,6 +175,12 @@ def _stacked(Z: Array, study: Study, known: Knowledge) -> Array:
 
 def _prior(study: Study, known: Knowledge, rng: np.random.Generator) -> tuple[Moments, Array]:
     """The moments of y, and y like those of the table."""
+    from isinglass.attack.learning.gaussian import (
+        Moments,
+        draw_by_statistics,
+        moments_by_statistics,
+    )
+
     sample, statistics = known.find(PopulationSample), known.find(ColumnStatistics)
     pairs = known.find(KnownPairs)
     if sample is not None and len(sample.records) > 1:

@@ -14,7 +14,7 @@ from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, KnownP
 from isinglass.attack.linking.cells import CellFamily, Cells, taught_by_itself
 from isinglass.attack.linking.code_patterns import has_patterns, row_colors, same_columns
 from isinglass.attack.linking.families import FeatureFamily, Seen, SettledFeatures
-from isinglass.attack.linking.groups import group_members
+from isinglass.attack.linking.groups import group_members, two_records
 from isinglass.attack.linking.invariants import PLAIN
 from isinglass.attack.linking.kept_by_maps import kept_by_maps
 from isinglass.attack.linking.near import nearest_records
@@ -32,7 +32,6 @@ from isinglass.attack.linking.pattern_fits import PatternLinker
 from isinglass.attack.linking.pattern_kinds import SOME, features_of, scalings_of
 from isinglass.attack.linking.record_fit import blocks
 from isinglass.attack.linking.row_invariants import learned_functions
-from isinglass.attack.linking.two_records import two_records
 from isinglass.attack.linking.wrapped import wrapped
 from isinglass.errors import AttackError
 from isinglass.measure.separation import sample_rows

@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.attack.base import Attack, ReleaseFacts, rows_of
 from isinglass.attack.columns.marginals import clipped
-from isinglass.attack.knowledge import ColumnStatistics, Fact, Knowledge, PublicParameters
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    Fact,
+    Knowledge,
+    PopulationSample,
+    PublicParameters,
+)
+from isinglass.attack.noise.gains import direction_gains
 from isinglass.attack.noise.kinds import means_of_kinds
 from isinglass.attack.noise.law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
+from isinglass.attack.noise.row_scales import means_of_scaled_rows
 from isinglass.attack.noise.size import others_sorted
 from isinglass.errors import AttackError
 
@@ -23,7 +31,7 @@ Array = NDArray[Any]
 _ALIKE = 0.2
 
 FILTERS = ("auto", "bounds", "pca", "bayes")
-METHODS = (*FILTERS, "kinds", "profile")
+METHODS = (*FILTERS, "kinds", "row_scales", "profile")
 #: Columns that may be points of one curve, and over how many of them neighbors may go together.
 LEAST_PROFILE = 8
 _LENGTHS = (0.7, 1, 1.5, 2, 3, 4, 6, 9, 14, 20)
@@ -44,7 +52,7 @@ class SpectralAttack(Attack):
 
     Parameters
     ----------
-    method : {"auto", "bounds", "pca", "bayes", "kinds", "profile"}, default="auto"
+    method : {"auto", "bounds", "pca", "bayes", "kinds", "row_scales", "profile"}, default="auto"
         "bounds" projects on directions wider than noise can be (Kargupta et al.). "pca" projects
         on principal directions of cov(Z) - cov(V), those with more table than noise in them
         (Huang et al. take those before the largest gap, which drops independent columns).
@@ -53,9 +61,12 @@ class SpectralAttack(Attack):
         direction shrunk for the error of an estimated covariance (Gavish and Donoho), which is 0
         below the bound of "bounds": in trials never more than 8 % behind the best of the three.
         "kinds" supposes that records are of a few kinds, fits a mixture of them to the release and
-        takes each row for the mean of its kind, as surely as it can be told. "profile" supposes
-        that columns are points of a curve, in their order (hours of a day, wave lengths), and
-        smooths along it as far as makes the release likeliest.
+        takes each row for the mean of its kind, as surely as it can be told. "row_scales" supposes
+        that some records are larger than others in all columns: how long a row is tells how much
+        of it is noise. A `PopulationSample` tells it which columns go together. Where sizes do not
+        make the release likelier, it is "auto". "profile" supposes that columns are points of a
+        curve, in their order (hours of a day, wave lengths), and smooths along it as far as makes
+        the release likeliest.
     random_state : int, Generator or None
         Where the mixture's fits begin.
 
@@ -115,10 +126,8 @@ class SpectralAttack(Attack):
         weights = told / told.sum(axis=0)
         variance = sum(np.square(w) * law.variance for w, law in zip(weights, laws, strict=True))
         mean = np.einsum("tj,tij->ij", weights, np.stack(releases))
-        statistics = known.find(ColumnStatistics)
-        # Under much noise the mean of the release is off by more than what is known.
-        center = None if statistics is None else statistics.mean
-        found = self._filter(mean, np.asarray(variance), center)
+        uniform = len(laws) == 1 and laws[0].reach is not None
+        found = self._filter(mean, np.asarray(variance), known, uniform=uniform)
         for Z, law in zip(releases, laws, strict=True):
             if law.reach is not None:
                 # Uniform noise tells for certain where the truth lies; a little is left for an
@@ -151,9 +160,14 @@ class SpectralAttack(Attack):
             found = np.sign(seen) * np.clip(found * np.sign(seen), near, far)
         return np.asarray(found)
 
-    def _filter(self, Z: Array, variance: Array, center: Array | None = None) -> Array:
+    def _filter(
+        self, Z: Array, variance: Array, known: Knowledge | None = None, *, uniform: bool = False
+    ) -> Array:
+        """The estimate from values with noise; `known` where they are in the table's units."""
         spread = Z.var(axis=0, ddof=1)
-        mean = Z.mean(axis=0) if center is None else center
+        statistics = None if known is None else known.find(ColumnStatistics)
+        # Under much noise the mean of the release is off by more than what is known.
+        mean = Z.mean(axis=0) if statistics is None else statistics.mean
         found = Z.copy()
         noisy = (variance > 1e-12 * spread) & (spread > 0)
         varies = spread > 0
@@ -170,6 +184,19 @@ class SpectralAttack(Attack):
         elif self.method == "profile":
             unit = np.sqrt(noise)
             filtered = mean[varies] + _smooth_columns(centered / unit) * unit
+        elif self.method == "row_scales":
+            unit = np.sqrt(noise)
+            own = spread[varies] - noise
+            if statistics is not None:
+                own = np.square(statistics.deviation[varies])
+            sample = None if known is None else known.find(PopulationSample)
+            records = None if sample is None else (sample.records - mean)[:, varies] / unit
+            means = means_of_scaled_rows(
+                centered / unit, own / noise, chance.generator(self.random_state),
+                uniform=uniform, sample=records,
+            )  # fmt: skip
+            kept = centered @ filter_gain(centered, noise) if means is None else means * unit
+            filtered = mean[varies] + kept
         else:
             filtered = mean[varies] + centered @ filter_gain(centered, noise, self.method)
         found[:, varies] = np.where(noisy[varies], filtered, Z[:, varies])
@@ -182,7 +209,7 @@ def filter_gain(centered: Array, noise: Array, method: str = "auto") -> Array:
     n_rows, d = centered.shape
     white = centered / unit
     widths, directions = np.linalg.eigh(np.cov(white, rowvar=False).reshape(d, d))
-    gains = _gains(np.maximum(widths, 1e-300), n_rows, method)
+    gains = direction_gains(np.maximum(widths, 1e-300), n_rows, method)
     return np.asarray(((directions * gains) @ directions.T) * unit / unit[:, np.newaxis])
 
 
@@ -210,25 +237,6 @@ def _smooth_columns(white: Array) -> Array:
                     best = likely
                     found = ((white @ vectors) * (values / (1 + values))) @ vectors.T
     return found
-
-
-def _gains(widths: Array, n_rows: int, method: str) -> Array:
-    """How much of each direction of the whitened release is kept."""
-    ratio = len(widths) / n_rows
-    edge = (1 + np.sqrt(ratio)) ** 2  # of what noise alone reaches (Marchenko and Pastur)
-    if method == "bounds":
-        return np.asarray((widths > edge).astype(np.float64))
-    if method == "pca":  # what is kept brings noise 1, what is dropped costs width - 1
-        return np.asarray((widths > 2.0).astype(np.float64))
-    if method == "bayes":
-        return np.maximum(1 - 1 / widths, 0.0)
-    # Gavish and Donoho, eq. 7, for squared singular values; 1 - 1 / width where records abound.
-    inner = np.square(widths - ratio - 1) - 4 * ratio
-    # The widest direction of noise passes the edge by this much once in a hundred (Tracy and
-    # Widom); under much noise even a little of it would drown the table.
-    root = np.sqrt(ratio)
-    edge += 2.02 * n_rows ** (-2 / 3) * (1 + root) * (1 + 1 / root) ** (1 / 3)
-    return np.where(widths > edge, np.sqrt(np.maximum(inner, 0.0)) / widths, 0.0)
 
 
 def _laws(releases: list[Array], known: Knowledge) -> list[AdditiveLaw]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,13 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.linking.linker import Linker, make_linker
 from isinglass.attack.linking.ranking import places_of
-from isinglass.attack.order.order_linker import OrderLinker
 from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.attack.order.sort_order import ScoreRanks, Ties, score_ranks, sort_keys
 from isinglass.attack.order.table_walk import Walk, find_walk
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.order.order_linker import OrderLinker
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -90,6 +92,8 @@ class TableOrderAttack(Attack):
         found = _found(Z, place, known | shuffled, self.walks, rng)
         if found is None:
             return None
+        from isinglass.attack.order.order_linker import OrderLinker  # few files have an order
+
         if isinstance(found, Ties):
             groups = Groups(found.of_rows()[place], found.group[back])
             return OrderLinker(public.records, _within(Z, groups, known, rng))

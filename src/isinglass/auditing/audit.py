@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
-from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.registry import NEED_ROWS
@@ -35,7 +34,6 @@ from isinglass.auditing.attackers import (
     not_comforted,
 )
 from isinglass.auditing.cells import unchanged_cells
-from isinglass.auditing.claims import contradiction
 from isinglass.auditing.context import (
     numbers,
     public_parameters,
@@ -55,9 +53,7 @@ from isinglass.auditing.findings import (
 from isinglass.auditing.kept_linkage import KeepingLinkage
 from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
 from isinglass.auditing.membership import membership, or_by_person, unclear_members
-from isinglass.auditing.membership_of_part import membership_of_part
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.report.rerun import named
 from isinglass.auditing.resample import Redrawn, redraw
@@ -72,6 +68,9 @@ from isinglass.detect.base import Detector
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.progress import Progress, quiet
+
+if TYPE_CHECKING:
+    from isinglass.auditing.policy import Policy
 
 Array = NDArray[Any]
 
@@ -150,12 +149,13 @@ def audit_arrays(
         rows_correspond = False
     whose = None if persons is None else person_codes(persons, len(X))
     notes: list[AuditNote] = []
-    checked = parameters is not None and perturbation is None and rows_correspond is not False
-    false = contradiction(parameters, X, Z) if checked and parameters is not None else None
-    if false is not None:
-        # Whoever reads a false claim is led astray; attackers here do not believe it.
-        notes.append(false)
-        parameters = made_by = None
+    if parameters is not None and perturbation is None and rows_correspond is not False:
+        from isinglass.auditing.claims import contradiction  # a key proves what a file claims
+
+        if (false := contradiction(parameters, X, Z)) is not None:
+            # Whoever reads a false claim is led astray; attackers here do not believe it.
+            notes.append(false)
+            parameters = made_by = None
     if parameters is not None:
         parameters = rule_computed(parameters, X)
     if rows_correspond is not False and len(X) != len(Z):
@@ -192,6 +192,8 @@ def audit_arrays(
     beside = _kept(kept, len(Z))
     own = _table_kept(beside, table_kept, rows_correspond, len(X))
     if beside is not None and own is not None and beside.parts is None:
+        from isinglass.attack.kept.parts import noise_on, with_parts  # where columns were kept
+
         beside = with_parts(beside, own, X, noise_on(X, Z))
     others = tuple(numbers(other, "other_releases") for other in other_releases)
     if any(len(other) != len(Z) for other in others):
@@ -235,21 +237,24 @@ def audit_arrays(
     halves: float | None = None
 
     perhaps = perhaps_persons if whose is None else None
-    if perhaps is not None and len(X) > _LARGE:
+    kept_by_record = scene.kept_by_record()
+    if perhaps is not None and len(X) > _LARGE and (scene.kept is None or perhaps.identifies):
         # One hold-out must do; that of whole persons is hardly ever the kinder one.
         whose, perhaps = perhaps.codes, None
 
     def hold_out(rng: np.random.Generator, whose: Array | None, **how: Any) -> Redrawn:
         assert alike is not None
         levels = scene.split.levels
-        return redraw(subject, alike, rng, scene.kept, levels=levels, persons=whose, **how)
+        return redraw(subject, alike, rng, kept_by_record, levels=levels, persons=whose, **how)
 
     def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
         own = chance.generator(seed)  # however often records are held out, other draws stay
         by_row = membership(drawn, rng, lambda: hold_out(own, whose, detect=False))
         if perhaps is None or not by_row:
             return by_row
-        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, detect=False), own)
+        # Of a category with many values, new ones would be told apart from those held out.
+        how = {"detect": False, "kept_tells": perhaps.identifies}
+        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, **how), own)
 
     alike = perturbation or made_by
     for number in range(1, n_drawn + 1):
@@ -278,6 +283,8 @@ def audit_arrays(
         members = tell_members(drawn)
         halves = halves_linked(drawn.scene, drawn.held_out, chance.generator(seed))
     if given is None and rows_correspond is False and len(Z) < len(X):
+        from isinglass.auditing.membership_of_part import membership_of_part
+
         members = (*members, *membership_of_part(scene, chance.generator(seed)))
     linked, recognized = _linked(scene, trials[0])
     shuffled = scene.secret_order and len(X) == len(Z)

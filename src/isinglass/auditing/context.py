@@ -15,9 +15,7 @@ from isinglass.auditing.scoring import Yardstick
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError, PrivacyWarning
 from isinglass.method_names import UNIT_KEEPING
-from isinglass.perturb.adaptive import AdaptiveNoise
 from isinglass.perturb.base import Perturbation
-from isinglass.perturb.multiparty import MultipartyPerturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.columns import refuse_columns
 
@@ -114,26 +112,23 @@ def numbers(values: ArrayLike, what: str) -> Array:
 
 def public_parameters(perturbation: Perturbation) -> PublicParameters:
     """All that an owner makes public with a perturbation, bounds only where declared."""
-    low = high = matrix = None
+    low = high = None
     if isinstance(perturbation, ScaledPerturbation):
         fitted = hasattr(perturbation, "_scaling")
         declared = perturbation.declared_bounds() if fitted else None
         if declared is not None:
             low, high = (np.asarray(edge) for edge in declared)
-    if isinstance(perturbation, MultipartyPerturbation):
-        public = getattr(perturbation, "public_matrix_", perturbation.public_matrix)
-        matrix = None if public is None else public.matrix
+    matrix = perturbation.known_matrix()
     facts = perturbation.public_parameters()
     return rule_known(PublicParameters(perturbation.method, facts, low, high, matrix), perturbation)
 
 
 def rule_known(parameters: PublicParameters, perturbation: Perturbation) -> PublicParameters:
     """What whoever knows the rule of adaptive noise, and the table, computes: every scale."""
-    if not isinstance(perturbation, AdaptiveNoise) or not hasattr(perturbation, "_key"):
+    scales = perturbation.known_scales() if hasattr(perturbation, "_key") else {}
+    if not scales:
         return parameters
-    sigmas, units = perturbation.key_scales()
-    said = {**parameters.parameters, "sigmas": sigmas, "units": units}
-    return replace(parameters, parameters=said)
+    return replace(parameters, parameters={**parameters.parameters, **scales})
 
 
 def rule_computed(parameters: PublicParameters, table: Array) -> PublicParameters:
@@ -146,6 +141,8 @@ def rule_computed(parameters: PublicParameters, table: Array) -> PublicParameter
     known = parameters.parameters
     if parameters.method != "adaptive_noise" or "sigmas" in known or len(table) > _MOST_BY_RULE:
         return parameters
+    from isinglass.perturb.adaptive import AdaptiveNoise  # only where it made the release
+
     # An attacker takes as few draws as the rule allows, however many the owner took.
     k, draws = int(known.get("k", 10)), 200
     with warnings.catch_warnings():

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.attack.columns.marginals import MOST_LEVELS, few_combinations
 from isinglass.attack.decoding import DecodingAttack
 from isinglass.attack.knowledge import Knowledge
-from isinglass.attack.lattice.combinations import MOST_LEVELS, few_combinations
 from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.scene import Scene, Step
 from isinglass.errors import AttackError

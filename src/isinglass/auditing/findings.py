@@ -17,6 +17,8 @@ NOT_MEASURED = "not measured"
 MODEL = "model"
 #: From these shares of what the baseline leaves a release counts as recovered, or partly so.
 RECOVERED_GAIN, PARTLY_RECOVERED_GAIN = 0.5, 0.1
+#: Shares of the worst-off records at which an audit measures the randomization level.
+QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 #: An area under the curve whose interval is wider says nothing yet.
 UNCLEAR = 0.1
 

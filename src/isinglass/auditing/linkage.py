@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,8 @@ from isinglass.attack.kept.join import Groups, JoinedFit
 from isinglass.attack.linking.linker import Linker
 from isinglass.attack.linking.pattern_fits import PatternLinker
 from isinglass.attack.linking.record_fit import blocks
-from isinglass.attack.order.order_linker import OrderLinker
 from isinglass.auditing.cells import same_columns
-from isinglass.auditing.findings import Linkage
-from isinglass.auditing.policy_file import QUANTILES
+from isinglass.auditing.findings import QUANTILES, Linkage
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.split import SOUGHT
 from isinglass.measure.randomization import (
@@ -24,8 +22,12 @@ from isinglass.measure.randomization import (
     worst_level,
 )
 
+if TYPE_CHECKING:
+    from isinglass.attack.order.order_linker import OrderLinker
+
+    AnyLinker: TypeAlias = Linker | PatternLinker | OrderLinker
+
 Array = NDArray[Any]
-AnyLinker = Linker | PatternLinker | OrderLinker
 
 #: Comparisons of a released row with a public record: about ten seconds' worth.
 _MOST_PAIRS = 1_000_000_000

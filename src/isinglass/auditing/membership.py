@@ -19,6 +19,7 @@ from isinglass.errors import IsinglassError
 
 Array = NDArray[Any]
 Flags = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
 #: Records on either side; the area is then known to about two hundredths.
 _COMPARED = 1_000
@@ -179,6 +180,7 @@ def _tell(
     if drawn.persons is not None:
         persons = np.concatenate([drawn.persons.released[members], drawn.persons.held_out[others]])
     is_member, far = np.arange(len(records)) < len(members), _far(records)
+    own_kept = _kept_values(drawn, members, others)
     public = scene.common(whole=True, others=False) | scene.statistics
     similar = public | PopulationSample(scene.table[sample])
     ways = [(similar, False)]
@@ -192,7 +194,9 @@ def _tell(
         if linked and (taught or all(name in settled for name in _BY_PAIRS)):
             continue
         try:
-            scores = membership_scores(released, records, facts, near=not linked, linked=linked)
+            scores = membership_scores(
+                released, records, facts, near=not linked, linked=linked, own_kept=own_kept
+            )
         except (IsinglassError, ArithmeticError, ValueError):
             continue
         found |= {name: (facts, values) for name, values in scores.items()}
@@ -217,7 +221,15 @@ def _tell(
         yield "linked_by_many", facts.describe(), told
 
 
-def _first_of_each(persons: Array, n: int) -> NDArray[np.intp]:
+def _kept_values(drawn: Redrawn, members: Rows, others: Rows) -> Array | None:
+    """The kept values of the records in question, members first."""
+    mine, theirs = drawn.scene.table_kept, drawn.held_out_kept
+    if mine is None or theirs is None:
+        return None
+    return np.vstack([mine[members], theirs[others]])
+
+
+def _first_of_each(persons: Array, n: int) -> Rows:
     """Places of the first n records of every person, of so many persons as are compared."""
     order = np.argsort(persons, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(persons[order]) != 0][: len(order)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from isinglass.auditing.findings import ATTACKERS
+from isinglass.auditing.findings import ATTACKERS, QUANTILES
 from isinglass.errors import AuditError
 from isinglass.field_checks import is_number
 
@@ -31,8 +31,6 @@ KNOWN = {
     },
     "promise": {"allowed"},
 }
-#: Shares of the worst-off records at which an audit measures the randomization level.
-QUANTILES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 def refuse_strange(given: Iterable[str], known: Collection[str], what: str) -> None:

@@ -43,6 +43,8 @@ class Redrawn:
     held_out: Array = field(repr=False)
     detection: Detection | None
     persons: Persons | None = None  # where all records of a person were held out together
+    #: Kept values of the records held out; None where none were kept, or they are not to count.
+    held_out_kept: Array | None = field(default=None, repr=False)
 
 
 def redraw(
@@ -60,13 +62,15 @@ def redraw(
     other_parameters: Sequence[PublicParameters | None] = (),
     persons: Array | None = None,
     detect: bool = True,
+    kept_tells: bool = True,
 ) -> Redrawn:
     """Hold out one record in five, draw a new key for the others, release them, look for outliers.
 
-    With `persons`, which says whose record each row is, all records of one person in five. Other
-    releases of the rows were made under their own keys and cannot be drawn again: those whose row
-    i is record i are cut to the records that are released. Without `detect` nobody looks for
-    outliers, and none is attacked apart.
+    With `persons`, which says whose record each row is, all records of one person in five. `kept`
+    are the kept columns of the table's rows. Other releases of the rows were made under their own
+    keys and cannot be drawn again: those whose row i is record i are cut to the records that are
+    released. Without `detect` nobody looks for outliers, and none is attacked apart. Without
+    `kept_tells` nobody asks whether kept values of those held out are in the release.
     """
     order, n_held = _order(len(subject.table), persons, rng)
     if perturbation.needs_table and len(order) > _MOST_REFITTED:
@@ -112,7 +116,9 @@ def redraw(
         order_shows=order_shows,
     )
     whose = None if persons is None else Persons(persons[rows], persons[held])
-    return Redrawn(scene, rows, np.asarray(subject.table[held], dtype=np.float64), detection, whose)
+    asked = None if kept is None or not kept_tells else kept.values[held]
+    strangers = np.asarray(subject.table[held], dtype=np.float64)
+    return Redrawn(scene, rows, strangers, detection, whose, asked)
 
 
 def _order(n_rows: int, persons: Array | None, rng: np.random.Generator) -> tuple[Array, int]:

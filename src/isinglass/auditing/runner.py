@@ -31,7 +31,6 @@ from isinglass.auditing.scoring import (
     constants,
     score_rows,
 )
-from isinglass.auditing.scoring_unaligned import score_unaligned
 from isinglass.chance import haar
 from isinglass.errors import IsinglassError
 from isinglass.measure.separation import best_naming
@@ -192,6 +191,8 @@ def _scored_by_nearest(
     rng: np.random.Generator,
 ) -> Score:
     """Records and guesses side by side, whichever row shows whom."""
+    from isinglass.auditing.scoring_unaligned import score_unaligned  # where rows are anybody's
+
     split, n = scene.split, len(scene.table)
     chosen, outlier, given = (np.zeros(n, dtype=bool) for _ in range(3))
     chosen[split.attacked[split.chosen]] = outlier[split.attacked[split.outlier]] = True

@@ -181,6 +181,9 @@ def _spectral(scene: Scene, seed: int) -> Iterator[Step]:
     if scene.parameters is None or scene.parameters.method in UNIT_KEEPING:
         of_kinds = SpectralAttack("kinds", random_state=seed)
         yield Step(of_kinds, known, scene.table.shape[1], how="supposing records of a few kinds")
+        of_sizes = SpectralAttack("row_scales", random_state=seed)
+        for told in (known, known | scene.sample()):
+            yield Step(of_sizes, told, scene.table.shape[1], how="supposing rows of unequal size")
         if scene.table.shape[1] >= LEAST_PROFILE:
             profile = SpectralAttack("profile", random_state=seed)
             yield Step(profile, known, scene.table.shape[1], how="supposing a curve in each row")

@@ -123,6 +123,14 @@ class Scene:
         """The table itself, in public hands."""
         return PublicTable(self.table, self._kept_of(slice(None)))
 
+    def kept_by_record(self) -> KeptColumns | None:
+        """Kept columns of the table's rows, in its order; None where these are not known."""
+        if self.kept is None:
+            return None
+        if self.rows_correspond is not False and len(self.kept.values) == len(self.table):
+            return self.kept
+        return None if self.table_kept is None else replace(self.kept, values=self.table_kept)
+
     def _kept_of(self, rows: Any) -> Array | None:
         if self.kept is None or self.table_kept is None:
             return None

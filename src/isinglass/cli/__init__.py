@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperGroup
 
 from isinglass.cli import show
-from isinglass.cli.stopping import StoppedError
 from isinglass.cli.usage_errors import OptionSpelling, UsageError, is_help, usage_sentence
 from isinglass.files import STOP_SIGNALS
 from isinglass.formats import shorten
@@ -110,7 +109,7 @@ def main() -> NoReturn:
     try:
         with spelled(OptionSpelling()):
             code = app(arguments, prog_name="isinglass", standalone_mode=False)
-    except StoppedError as stop:
+    except show.StoppedError as stop:
         _fail(stop.sentence, 128 + stop.number)
     except typer.Abort:
         _fail("nothing was typed, so nothing was done", 1)
@@ -134,7 +133,7 @@ def _show_warning(message: Warning | str, *about: object, **more: object) -> Non
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     for other in STOP_SIGNALS:
         signal.signal(other, signal.SIG_IGN)  # cleaning up is not to be interrupted
-    raise StoppedError(number)
+    raise show.StoppedError(number)
 
 
 def _fail(sentence: str, code: int) -> NoReturn:

@@ -104,7 +104,6 @@ def ask(
     from isinglass.cli import answers, show
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question, listed_modes, refuse_ignored
-    from isinglass.cli.stopping import saying
     from isinglass.curate.curator import Curator
     from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
@@ -174,7 +173,7 @@ def ask(
         raise CuratorError(f"{LEFT}; pass --also-released, so that every guarantee {SAYS}")
     stopped = "stopped; what was asked may be paid for: ask again, stored answers come free"
     with (
-        contextlib.nullcontext() if dry_run else saying(stopped),
+        contextlib.nullcontext() if dry_run else show.saying(stopped),
         _ledger(ledger, secret, note, passing=dry_run and not begun) as opened,
     ):
         if released and not opened.contract.also_released:

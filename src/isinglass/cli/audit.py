@@ -78,10 +78,8 @@ def audit(
     """
     import warnings
 
-    from isinglass.cli.audit_model import audit_model, refuse_release_options
-    from isinglass.cli.gate import check_ending, policy_file, policy_for, tell_unmet
     from isinglass.cli.options import names_to_drop, needs_names, passphrase, split_names
-    from isinglass.detect.onnx_file import is_onnx
+    from isinglass.detect.protobuf import is_onnx
     from isinglass.errors import AuditError, PrivacyWarning
     from isinglass.files import refuse_targets
     from isinglass.table.read import open_table
@@ -96,10 +94,16 @@ def audit(
     if public and out is None:
         raise AuditError("--public is about the report; name its file with -o")
     if out is not None:
+        from isinglass.cli.gate import check_ending, policy_file  # shared with `release`
+
         check_ending("-o", out)
         read = [table, release, key, passphrase_file, others, policy_file(policy), *also]
         refuse_targets({"the report": out}, read, force=force)
-    demands = None if policy is None else policy_for(policy)
+    demands = None
+    if policy is not None:
+        from isinglass.cli.gate import policy_for
+
+        demands = policy_for(policy)
     given = [*drop, *one_hot]
     names = (
         open_table(table, encoding=encoding, delimiter=delimiter).schema.names
@@ -107,6 +111,9 @@ def audit(
         else given
     )
     if is_onnx(release):
+        # What reads models is large, and no release needs it.
+        from isinglass.cli.audit_model import audit_model, refuse_release_options
+
         refuse_release_options(
             {"--key": key, "--passphrase-file": passphrase_file, "--id": id_column,
              "--also": also or None, "--trials": trials, "--n-outliers": n_outliers,
@@ -172,6 +179,8 @@ def audit(
     for note in sentences(report.findings.notes):
         show.print_message(f"note: {note}")
     if not report.passed:
+        from isinglass.cli.gate import tell_unmet
+
         tell_unmet(report)
         raise typer.Exit(1)
 

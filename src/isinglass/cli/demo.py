@@ -17,14 +17,13 @@ def demo(
     as_json: options.AsJson = False,
 ) -> None:
     """Three airlines release flights; a miner finds the outliers; an audit shows what leaks."""
-    from isinglass.cli.stopping import saying
     from isinglass.demo.page import render
     from isinglass.demo.story import run
     from isinglass.errors import PrivacyWarning
     from isinglass.files import whole_file
 
     stopped = f"stopped; {out} may hold part of the story, which the next demo there replaces"
-    with saying(stopped), warnings.catch_warnings():
+    with show.saying(stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks
         story = run(out, show.print_message)
     report = out / "report.html"

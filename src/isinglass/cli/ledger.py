@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import counted, echo, print_json, print_message
+from isinglass.cli.show import counted, echo, print_json, print_message, saying
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger
@@ -126,7 +126,6 @@ def amend(
     as_json: options.AsJson = False,
 ) -> None:
     """Weaken the contract for everybody in the table from now on, noted with its reason."""
-    from isinglass.cli.stopping import saying
     from isinglass.curate.ledger.model_spend import delta_text, parse_delta
     from isinglass.epsilon import micro, text
     from isinglass.errors import CuratorError
@@ -171,8 +170,6 @@ def admit(
     as_json: options.AsJson = False,
 ) -> None:
     """Set a share of the budget apart for an end user, who is told of nothing but that share."""
-    from isinglass.cli.show import print_json
-    from isinglass.cli.stopping import saying
     from isinglass.epsilon import micro
 
     share = None if user_budget is None else micro(user_budget, "--user-budget")

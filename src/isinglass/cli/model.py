@@ -77,7 +77,6 @@ def model(
     --ledger models.db --budget 3 -o model.zip
     """
     from isinglass.cli.options import names_to_drop, needs_names, passphrase
-    from isinglass.cli.stopping import saying
     from isinglass.detect.private.card import Payment
     from isinglass.errors import ModelError
     from isinglass.publish.declared import read_declared
@@ -116,7 +115,7 @@ def model(
     declared = read_declared(bounds)
     stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
     with (
-        contextlib.nullcontext() if ledger is None else saying(stopped),
+        contextlib.nullcontext() if ledger is None else show.saying(stopped),
         _charge(
             ledger, secret, note, name=out.stem if name is None else name, budget=budget,
             delta_cap=delta_cap, also_released=also_released, again=again,

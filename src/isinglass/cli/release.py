@@ -75,7 +75,7 @@ def release(
 ) -> None:
     """Perturb TABLE: a release that can leave, a key that stays, and what it does not promise.
 
-    Every numeric column is perturbed unless kept or dropped; --person is dropped, too. With
+    Every numeric column is perturbed unless kept or dropped; --person is dropped unless kept. With
     --policy, nothing is written where the audit does not meet its demands. Example:
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
@@ -113,7 +113,7 @@ def release(
     gate = Gate(policy, report, also, person)
     names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
     dropped = names_to_drop(drop, names)
-    if person is not None and person not in dropped:
+    if person is not None and person not in (*dropped, *split_names(keep, names)):
         dropped = [*dropped, person]
     with gate, show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line

@@ -129,8 +129,9 @@ def _opened(
     path: Path, signer: str | None, *, unsigned: bool, drop: list[str], jobs: int
 ) -> tuple[Scorer, str]:
     """The model, once its signer is the right one, and what to call it."""
-    from isinglass.detect.onnx_file import is_onnx, read_autoencoder
+    from isinglass.detect.onnx_file import read_autoencoder
     from isinglass.detect.private.load import open_model
+    from isinglass.detect.protobuf import is_onnx
     from isinglass.detect.score_file import AutoencoderScorer, PrivateScorer
     from isinglass.signing import check_signer
 

@@ -1,12 +1,14 @@
-"""Output to stdout and stderr."""
+"""Output to stdout and stderr, and what a stopped command says."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -44,6 +46,26 @@ def command_line() -> str:
         # Only what is a path: a column may have a slash in its name.
         words.append(option + equals + (name if name and os.path.isdir(folder) else path))
     return shlex.join(["isinglass", *words])
+
+
+class StoppedError(BaseException):
+    """Ctrl-C, or being told to end; no half-written file stays."""
+
+    sentence = "stopped before anything was finished; nothing was written"
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def saying(sentence: str) -> Iterator[None]:
+    """What to say instead if the block is stopped, because part of it may be written already."""
+    try:
+        yield
+    except StoppedError as stop:
+        stop.sentence = sentence
+        raise
 
 
 #: Seconds of work before a bar is worth showing.

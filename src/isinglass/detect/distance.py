@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from isinglass.detect.base import NUMBERS, Detector
 from isinglass.detect.float32_proxy import RowSpace, ranges, refuse_unbounded, some_rows, space_of
 from isinglass.detect.neighbor_index import Searcher
-from isinglass.detect.out_of_core import Blocks, gather, row_bytes, strongest_in_blocks
 from isinglass.detect.same_rows import SameRows
 from isinglass.detect.top_n import Strongest, at_least, strongest
 from isinglass.errors import TableError
 from isinglass.kernels import nearest
 from isinglass.progress import Progress, quiet
 from isinglass.threads import as_scikit_learn
+
+if TYPE_CHECKING:
+    from isinglass.detect.out_of_core import Blocks
 
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
@@ -158,6 +160,8 @@ class DistanceOutliers(Detector):
         return self._fit_blocks(rows, self._weights(len(rows.names)), progress)
 
     def _fit_blocks(self, rows: Blocks, weights: Doubles | None, progress: Progress) -> Self:
+        from isinglass.detect.out_of_core import gather, row_bytes, strongest_in_blocks
+
         self._categories = None if rows.discrete else {}
         width = len(rows.names)
         self.feature_names_in_ = np.array(rows.names, dtype=object)

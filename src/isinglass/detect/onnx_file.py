@@ -20,9 +20,6 @@ Array = NDArray[Any]
 MOST_BYTES = 64 << 20
 #: What a file of ours holds beside its numbers; much more would be something else in disguise.
 _OVERHEAD_BYTES = 16 << 10
-#: A model begins with its format version, a small number, and one of these fields.
-_VERSION_TAG = 0x08
-_SECOND_TAGS = frozenset(bytes.fromhex("121a222832" + "3a4272"))
 # Numbers of the fields that an exported file has; any other may change what the graph means.
 _MODEL_FIELDS = {1, 2, 3, 7, 8, 14}
 _GRAPH_FIELDS = {1, 2, 5, 11, 12}
@@ -81,21 +78,6 @@ class ExportedAutoencoder:
             hidden = 1 / (1 + np.exp(-(shown @ self.W + self.a)))
             output = hidden @ self.V + self.b
             return np.asarray(1 / (1 + np.exp(-output)) if self.logistic else output)
-
-
-def is_onnx(path: str | Path) -> bool:
-    """Whether a file begins as an ONNX model does, whatever its name; no table begins so."""
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(3)
-    except OSError:
-        return False
-    return (
-        len(start) == 3
-        and start[0] == _VERSION_TAG
-        and 0 < start[1] < 0x80
-        and start[2] in _SECOND_TAGS
-    )
 
 
 def read_autoencoder(path: str | Path) -> ExportedAutoencoder:

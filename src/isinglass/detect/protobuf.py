@@ -1,11 +1,30 @@
-"""Reader of Protocol Buffers fields from an untrusted file."""
+"""Reader of Protocol Buffers fields from an untrusted file, and a look at how a model begins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _MOST_VARINT_BYTES = 10
+#: A model begins with its format version, a small number, and one of these fields.
+_VERSION_TAG = 0x08
+_SECOND_TAGS = frozenset(bytes.fromhex("121a222832" + "3a4272"))
+
+
+def is_onnx(path: str | Path) -> bool:
+    """Whether a file begins as an ONNX model does, whatever its name; no table begins so."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(3)
+    except OSError:
+        return False
+    return (
+        len(start) == 3
+        and start[0] == _VERSION_TAG
+        and 0 < start[1] < 0x80
+        and start[2] in _SECOND_TAGS
+    )
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:

@@ -9,33 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.kernels import gaussian_tiles, likelihoods
-from isinglass.measure.level_counts import (
-    expected_levels,
-    gaussian_levels,
-    half_widths,
-    take,
-    uniform_levels,
-)
-from isinglass.measure.uniform_cube import largest_dimension, uniform_cube_average
+from isinglass.kernels.gaussian_tiles import TIE
 from isinglass.threads import spread
-
-__all__ = [
-    "adaptive_level",
-    "average_level",
-    "expected_randomization_level",
-    "largest_dimension",
-    "levels_from_fits",
-    "noise_for_average",
-    "posterior",
-    "potential_fit",
-    "randomization_level",
-    "uniform_cube_average",
-    "worst_level",
-]
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]
+
+#: Angles by which an average over a cube is integrated.
+_NODES = 128
 
 
 def randomization_level(
@@ -74,6 +55,8 @@ def randomization_level(
     >>> levels.shape
     (200,)
     """
+    from isinglass.measure.level_counts import gaussian_levels, take, uniform_levels
+
     task = take(original, released, scale, distribution)
     n = len(task.X)
     if not task.X.shape[1]:
@@ -97,6 +80,8 @@ def expected_randomization_level(
     >>> ig.metrics.expected_randomization_level(X, scale=[0.1, 0.1, 0.1]).shape
     (200,)
     """
+    from isinglass.measure.level_counts import expected_levels, take
+
     task = take(original, original, scale, distribution)
     n = len(task.X)
     if not task.X.shape[1]:
@@ -165,6 +150,66 @@ def noise_for_average(
     return high
 
 
+def uniform_cube_average(
+    n_records: int, n_columns: int, ratio: float, distribution: str = "gaussian"
+) -> float:
+    """Average expected level of records that are uniform in a cube.
+
+    `ratio` is the noise's standard deviation over the columns'. An average over tables as well
+    as over noise: Aggarwal's UniDis.
+    """
+    if n_records < 1 or n_columns < 1 or not ratio > 0:
+        raise ValueError(
+            "n_records and n_columns must be >= 1 and ratio > 0, "
+            f"got {n_records}, {n_columns} and {ratio}"
+        )
+    if distribution == "uniform":
+        # t = |u - u'| has density 2 (1 - t) on [0, 1]; the mean of max(0, 1 - t / C).
+        one = 1 - 1 / (3 * ratio) if ratio >= 1 else ratio - ratio**2 / 3
+        return 1 + (n_records - 1) * one**n_columns
+    if distribution != "gaussian":
+        raise ValueError(f"distribution must be 'gaussian' or 'uniform', got {distribution!r}")
+    # Craig's form, Phi(-x) = 1/pi times the integral of exp(-x² / (2 sin² a)) over [0, pi/2],
+    # makes the mean over S a power: S = 12 sum t² / C² and x² = S / 4.
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    angle = (nodes + 1) * math.pi / 4
+    b = 1.5 / (ratio * np.sin(angle)) ** 2
+    return float(1 + (n_records - 1) * (weights @ _mean_exp(b) ** n_columns) / 4)
+
+
+def _mean_exp(b: Array) -> Array:
+    """Mean of exp(-b t²) for t = |u - u'|, both uniform on [0, 1]."""
+    from scipy.special import erf
+
+    root = np.sqrt(b)
+    return np.asarray(math.sqrt(math.pi) * erf(root) / root + np.expm1(-b) / b)
+
+
+def largest_dimension(
+    wanted: float, n_records: int, ratio: float, distribution: str = "gaussian"
+) -> int:
+    """The most columns a noise of this ratio can serve: the largest d with the average wanted.
+
+    For records uniform in a cube (Aggarwal's figure 4); 0 where one column is too much.
+    """
+    if not wanted > 1:
+        raise ValueError(f"wanted must be > 1, got {wanted}: any number of columns gives 1")
+
+    def serves(d: int) -> bool:
+        return uniform_cube_average(n_records, d, ratio, distribution) >= wanted
+
+    if not serves(1):
+        return 0
+    high = 2
+    while serves(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if serves(middle) else (low, middle)
+    return low
+
+
 def potential_fit(
     released: ArrayLike,
     public: ArrayLike,
@@ -177,6 +222,9 @@ def potential_fit(
     (n, M); -inf where uniform noise could not have led from the record to the row. Columns
     without noise, or constant in the public table, do not count.
     """
+    from isinglass.kernels import likelihoods
+    from isinglass.measure.level_counts import half_widths, take
+
     X, Z, scales, eps = take(public, released, scale, distribution, paired=False)
     found = np.empty((len(Z), len(X)))
     if distribution == "gaussian":
@@ -231,7 +279,7 @@ def levels_from_fits(fits: ArrayLike, truth: ArrayLike) -> Levels:
     if len(rows) and not (0 <= rows.min() and rows.max() < found.shape[1]):
         raise ValueError(f"truth must hold column numbers below {found.shape[1]}")
     own = np.take_along_axis(found, rows[:, np.newaxis], axis=1)
-    slack = gaussian_tiles.TIE * np.abs(np.where(np.isfinite(own), own, 0.0))
+    slack = TIE * np.abs(np.where(np.isfinite(own), own, 0.0))
     return np.asarray((found >= own - slack).sum(axis=1), dtype=np.int64)
 
 
@@ -243,6 +291,9 @@ def adaptive_level(
     The attacker knows the rule, and so the size at every record x': a candidate's fit is
     -d log s(x') - |z - x'|² / (2 s(x')²), columns in `units`. Columns of unit 0 do not count.
     """
+    from isinglass.kernels import likelihoods
+    from isinglass.measure.level_counts import take
+
     scales = np.asarray(sigmas, dtype=np.float64)
     X, Z, unit, _ = take(original, released, units, "gaussian")
     if scales.shape != (len(X),) or not ((scales > 0) & np.isfinite(scales)).all():

@@ -136,6 +136,10 @@ class AdaptiveNoise(Perturbation):
         check_is_fitted(self, "_key")
         return self._key.scales.copy(), self._key.units.copy()
 
+    def known_scales(self) -> dict[str, Array]:
+        sigmas, units = self.key_scales()
+        return {"sigmas": sigmas, "units": units}
+
     def key_file(self) -> KeyFile:
         stored = super().key_file()
         stored.facts["n_rows"] = self._n_rows

@@ -138,6 +138,18 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the key came from a `random_state` instead of the operating system."""
         return self._seeded
 
+    def known_matrix(self) -> Array | None:
+        """The matrix by which columns are mixed, where it is public."""
+        return None
+
+    def known_scales(self) -> dict[str, Array]:
+        """Parameters of the fitted key that whoever holds the table computes by a public rule."""
+        return {}
+
+    def emit_again(self, dtype: Any) -> Array | None:
+        """The release of the fitted table once more; None where rows are not drawn anew."""
+        return None
+
     def public_parameters(self) -> dict[str, Any]:
         """The constructor's parameters as they may stand in a release; the seed is left out."""
         hidden = {"random_state", "bounds"}

@@ -122,6 +122,10 @@ class MultipartyPerturbation(ScaledPerturbation):
         check_is_fitted(self, "_key")
         return None if self.public_matrix is not None else self.public_matrix_.to_text()
 
+    def known_matrix(self) -> Array | None:
+        public = getattr(self, "public_matrix_", self.public_matrix)
+        return None if public is None else public.matrix
+
     def public_parameters(self) -> dict[str, Any]:
         parameters = super().public_parameters()
         if hasattr(self, "public_matrix_"):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from isinglass.auditing.files.persons import (
     FEWEST_UNNAMED,
     TELLING_NAMES,
+    may_identify,
     may_name_persons,
     repeats,
 )
@@ -34,7 +35,7 @@ def refuse_repeated(table: Table, dropped: Sequence[str], declared: Sequence[str
     A person with several records is promised less than one with a single record, so the owner must
     say how many there may be. Columns of the model count only where their name is telling.
     """
-    named = [n for n in declared if TELLING_NAMES.search(n)]
+    named = [n for n in declared if may_identify(n)]
     for name in [*dropped, *named]:
         if not may_name_persons(table.schema.field(name).type):
             continue

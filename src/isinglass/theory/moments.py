@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.activations import ACTIVATIONS, Activation
 from isinglass.activations import activation as look_up
-from isinglass.theory import closed_forms
 from isinglass.theory.quadrature import Pair, check_scale, expect, expect_pair
 
 Array = NDArray[Any]
@@ -308,6 +307,8 @@ def resolve(activation: ActivationLike) -> Activation:
 
 def product_of(activation: Activation, pair: Pair) -> float:
     """E f(X) f(Y) of a pair: the closed form, or quadrature where there is none."""
+    from isinglass.theory import closed_forms  # a release needs the slope alone
+
     closed = closed_forms.product(activation, pair)
     if closed is not None:
         return closed
@@ -317,6 +318,8 @@ def product_of(activation: Activation, pair: Pair) -> float:
 
 def square_of(activation: Activation, s: float) -> float:
     """E f(X)^2 for X ~ N(0, s^2): the closed form, or quadrature where there is none."""
+    from isinglass.theory import closed_forms
+
     closed = closed_forms.product(activation, Pair(s, s, s * s, 0.0, 0.0))
     if closed is not None:
         return closed

@@ -1,7 +1,8 @@
-"""Bounds, deviations and marginal distances of single columns."""
+"""Bounds, deviations, numbers of values and marginal distances of single columns."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ Array = NDArray[Any]
 
 #: Where two marginals are compared; the last percent is left out, as it is mostly chance.
 LEVELS = np.linspace(0.005, 0.995, 100)
+#: A column of more values is taken for continuous.
+MOST_LEVELS = 128
+#: Combinations of values that can be looked through, where two lists, added up, stand for them.
+_MOST_COMBINATIONS = 10**10
 
 
 def keeps_units(known: Knowledge) -> bool:
@@ -96,6 +101,12 @@ def deviations(table: Array) -> Array:
 def divisors(deviation: Array) -> Array:
     """The deviations, with 1 in place of 0."""
     return np.where(deviation > 0, deviation, 1.0)
+
+
+def few_combinations(levels: list[Array]) -> bool:
+    """Whether columns of these values have no more combinations than can be looked through."""
+    sizes = [len(values) for values in levels]
+    return max(sizes, default=0) <= MOST_LEVELS and prod(sizes) <= _MOST_COMBINATIONS
 
 
 def marginal_distances(ours: Array, theirs: Array) -> tuple[Array, Array]:

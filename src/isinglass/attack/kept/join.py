@@ -17,6 +17,22 @@ Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
 
+def codes_of(column: Array) -> Rows:
+    """A number for each value of a column, the same for equal values."""
+    # Whoever wrote the files may have rounded to single precision on the way.
+    with np.errstate(over="ignore"):
+        return np.unique(column.astype(np.float32), return_inverse=True)[1].ravel()
+
+
+def codes_of_rows(values: Array) -> Rows:
+    """A number for each row, the same for rows that are equal in all columns."""
+    groups = np.zeros(len(values), dtype=np.intp)
+    for column in values.T:
+        codes = codes_of(column)
+        groups = np.unique(groups * (int(codes.max()) + 1) + codes, return_inverse=True)[1].ravel()
+    return groups
+
+
 @dataclass(frozen=True)
 class Groups:
     """For each released row, and each public record, the number of its group of kept values."""
@@ -37,15 +53,7 @@ class Groups:
             )
         if len(kept.values) != n_released:
             raise AttackError(f"kept columns must have the release's {n_released} rows")
-        together = np.vstack([kept.values, public.kept])
-        groups = np.zeros(len(together), dtype=np.intp)
-        for column in together.T:
-            # Whoever wrote the files may have rounded to single precision on the way.
-            with np.errstate(over="ignore"):
-                values = np.unique(column.astype(np.float32), return_inverse=True)[1]
-            groups = np.unique(
-                groups * (int(values.max()) + 1) + values.ravel(), return_inverse=True
-            )[1].ravel()
+        groups = codes_of_rows(np.vstack([kept.values, public.kept]))
         return cls(groups[:n_released], groups[n_released:])
 
     def unique(self) -> bool:

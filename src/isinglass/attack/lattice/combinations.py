@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.attack.columns.marginals import MOST_LEVELS, few_combinations
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -17,10 +18,8 @@ Rows = NDArray[np.intp]
 #: Rows, their combinations, and squared distances of the images in units of the map's error.
 Found = tuple[Rows, Rows, Array]
 
-#: A column of more values is taken for continuous.
-MOST_LEVELS = 128
-#: Combinations that are listed one by one, and those that two lists, added up, may stand for.
-MOST_LISTED, MOST_ADDED = 2_000_000, 10**10
+#: Combinations that are listed one by one.
+_MOST_LISTED = 2_000_000
 #: Entries of the longer list; pairs of a row and an entry of the shorter one.
 _LONG, _LOOKUPS = 1_000_000, 8_000_000
 #: A tree is built of no more images; it gives so many neighbors of a row.
@@ -71,6 +70,11 @@ class Levels:
     def shape(self) -> tuple[int, ...]:
         return tuple(map(len, self.values))
 
+    @property
+    def can_be_listed(self) -> bool:
+        """Whether there are few enough combinations to list them one by one."""
+        return prod(self.shape) <= _MOST_LISTED
+
     def records(self, numbers: Array) -> Array:
         """The combinations of these numbers, the last column's value changing first."""
         places = np.unravel_index(numbers, self.shape)
@@ -80,12 +84,6 @@ class Levels:
         """The logarithm of how common combinations are if columns are independent."""
         places = np.unravel_index(numbers, self.shape)
         return np.asarray(sum(v[i] for v, i in zip(self.logs, places, strict=True)))
-
-
-def few_combinations(levels: list[Array]) -> bool:
-    """Whether columns of these values have no more combinations than can be looked through."""
-    sizes = [len(values) for values in levels]
-    return max(sizes, default=0) <= MOST_LEVELS and prod(sizes) <= MOST_ADDED
 
 
 def _filled(values: Array, low: float, high: float) -> Array:
@@ -192,7 +190,7 @@ def check_work(levels: Levels, n_rows: int, *, additive: bool) -> None:
     """Raise an `AttackError` if looking through all combinations would take too long."""
     shape = levels.shape
     lookups = prod(shape[: _split(shape)]) * n_rows
-    if (lookups > _LOOKUPS) if additive else (prod(shape) > MOST_LISTED):
+    if (lookups > _LOOKUPS) if additive else not levels.can_be_listed:
         raise AttackError("decoding would have to look through too many combinations")
 
 

@@ -15,8 +15,6 @@ from isinglass.attack.learning.regression import Fit, fit_kernel, fit_linear, fi
 
 Array = NDArray[Any]
 
-#: With more pairs than this the way back is learned from them directly.
-MOST_PAIRS = 300
 _SIMULATED = 2_000
 _KERNEL = 400
 _FOLDS = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.learning.bootstrap import learn_forward
-from isinglass.attack.learning.forward import Forward
-from isinglass.attack.learning.forward_map import Pairs
 from isinglass.attack.learning.inverse_map import (
     InverseGuess,
     covariance_of,
@@ -40,6 +37,9 @@ from isinglass.attack.noise.fit import (
 )
 from isinglass.attack.order.row_pairs import distinct_pairs
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.learning.forward import Forward
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -83,6 +83,9 @@ class Learned:
         backward, forward, way = self.backward, self.forward, self.way
         d = backward.public.shape[1]
         if forward is not None and n_columns is not None and n_columns < d:
+            from isinglass.attack.learning.forward import learn_forward
+            from isinglass.attack.learning.forward_map import Pairs
+
             rng = np.random.default_rng(0)
             seen, pair_rows = forward.seen, forward.pair_rows
             records, public = (t[:, :n_columns] for t in (backward.records, backward.public))
@@ -171,6 +174,10 @@ def _learned(
     back_rank = mean_log_rank(*backward.pairs_left_out(some), rows[some], groups)
     if settled(back_rank, len(some)):
         return Learned(backward, None, "backward", groups)
+    # Only where pairs left out show that the map back does not name them all.
+    from isinglass.attack.learning.forward import learn_forward
+    from isinglass.attack.learning.forward_map import Pairs
+
     seen = _outputs(Z, known)
     forward = learn_forward(
         Pairs.of(records, seen[rows], P, known), seen, rows, groups, rng, quick=told is not None

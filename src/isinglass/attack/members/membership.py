@@ -9,9 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.base import rows_of
 from isinglass.attack.columns.marginals import keeps_units, scaling_bounds, spans
-from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PopulationSample, PublicTable
-from isinglass.attack.linking.record_fit import PairFit
-from isinglass.attack.members.release_ratio import noise_fit, ratio_scores
+from isinglass.attack.knowledge import (
+    ColumnStatistics,
+    KeptColumns,
+    Knowledge,
+    PopulationSample,
+    PublicTable,
+)
+from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
+from isinglass.attack.members.kept_values import ABSENT, KeptMatches
+from isinglass.attack.members.release_ratio import adds_rows, noise_fit, ratio_scores
 from isinglass.errors import AttackError
 from isinglass.threads import one_thread, spread
 
@@ -34,6 +41,7 @@ def membership_scores(
     *,
     near: bool = True,
     linked: bool = False,
+    own_kept: ArrayLike | None = None,
 ) -> dict[str, Array]:
     """Scores that are higher for members, by several membership tests, each under its name.
 
@@ -42,9 +50,11 @@ def membership_scores(
     the affine span of its members. With a sample, `nearer_than_sample`: closer than the sample
     is. Where noise was declared, `likelihood`: some row is likelier with the record than without.
     `as_far`: some row is exactly as far from the mean as the record, a distance that rotations
-    keep. These need `near`. With `linked` and known pairs, `linked`: some released row fits a
-    member well by what the pairs teach. `among_others`: better than it fits the other records in
-    question.
+    keep. These need `near`. With `own_kept`, the records' values in columns that were kept, they
+    also tell `kept_values`: more rows have just these values than would by chance; and
+    `kept_and_near`: such a row fits the record, by the law of declared noise or by distance. With
+    `linked` and known pairs, `linked`: some released row fits a member well by what the pairs
+    teach. `among_others`: better than it fits the other records in question.
     """
     Z, X = rows_of(released), np.asarray(records, dtype=np.float64)
     found: dict[str, Array] = {}
@@ -57,6 +67,8 @@ def membership_scores(
     if told is not None:
         by_law = ratio_scores(*told)
         found |= {name: by_law[name] for name in ("likelihood", "among_others")}
+    if near and own_kept is not None:
+        found |= _by_kept(Z, X, np.asarray(own_kept, dtype=np.float64), knowledge, told)
     if linked:
         scores = ratio_scores(_linker(Z, X, knowledge))
         found |= {name: values[: len(X)] for name, values in scores.items()}
@@ -79,6 +91,33 @@ def _near(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
     if sample is not None and len(sample.records):
         similar = in_common_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
         found["nearer_than_sample"] = np.log(nearest_rows(similar, x, 1)[0][:, 0] + 1e-12) - closest
+    return found
+
+
+def _by_kept(
+    Z: Array,
+    X: Array,
+    own: Array,
+    known: Knowledge,
+    told: tuple[GaussianFit | UniformFit, Array] | None,
+) -> dict[str, Array]:
+    """Membership tests by rows with a record's own kept values; none where no column was kept.
+
+    A sample tells nothing more of how common such values are: its records left, too.
+    """
+    kept = known.find(KeptColumns)
+    if kept is None or not kept.values.shape[1]:
+        return {}
+    same = KeptMatches.of(kept.values, own)
+    found = {"kept_values": same.scores()}
+    if told is not None:
+        found["kept_and_near"] = same.likelihood(*told, by_sum=adds_rows(len(Z)))
+    elif Z.shape[1] == X.shape[1]:
+        z, x = in_common_units(Z, X, known)
+        nearness = np.full(len(x), ABSENT)
+        for rows, asked in same.groups():
+            nearness[asked] = -nearest_rows(z[rows], x[asked], 1)[0][:, 0]
+        found["kept_and_near"] = nearness
     return found
 
 

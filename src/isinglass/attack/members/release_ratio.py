@@ -24,7 +24,9 @@ _FEW_RIVALS = 250
 _REACH = 1.01
 
 
-def noise_fit(Z: Array, X: Array, known: Knowledge) -> tuple[PairFit, Array] | None:
+def noise_fit(
+    Z: Array, X: Array, known: Knowledge
+) -> tuple[GaussianFit | UniformFit, Array] | None:
     """How well records fit rows under the noise that was declared; None where none was.
 
     With it, for each row the log density of a stranger's row.
@@ -80,7 +82,7 @@ def ratio_scores(fit: PairFit, stranger: Array | None = None) -> dict[str, Array
     `stranger`, that of a row of anybody else, summed over rows. `among_others`: over its
     likelihood given any of the records in question, for somebody who holds them all.
     """
-    n, by_sum = fit.n_public, fit.n_released <= _MANY_ROWS
+    n, by_sum = fit.n_public, adds_rows(fit.n_released)
     some = slice(None) if by_sum else slice(None, None, max(1, n // _FEW_RIVALS))
     names = ("linked", "among_others", *(() if stranger is None else ("likelihood",)))
     found = {name: np.full(n, -np.inf) for name in names}
@@ -93,6 +95,11 @@ def ratio_scores(fit: PairFit, stranger: Array | None = None) -> dict[str, Array
             ratios = fits - stranger[rows, np.newaxis]
             found["likelihood"] = _added(found["likelihood"], ratios, by_sum)
     return {name: np.where(np.isfinite(v), v, -1e300) for name, v in found.items()}
+
+
+def adds_rows(n_rows: int) -> bool:
+    """Whether ratios are summed over rows, or the best row stands for all."""
+    return n_rows <= _MANY_ROWS
 
 
 def _added(so_far: Array, ratios: Array, by_sum: bool) -> Array:

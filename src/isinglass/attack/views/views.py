@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.noise.common_seeds import without_public_noise
-from isinglass.attack.noise.two_values import two_values_read
 from isinglass.attack.views import column_views, row_views
 
 Array = NDArray[Any]
@@ -59,7 +58,7 @@ def views(n_columns: int) -> Iterator[View]:
     yield View("values outside the known range replaced by the mean", _inside)
     yield View("values cut off at the known range", _cut)
     yield View("ranks as a normal distribution", _normal_scores)
-    yield View("columns of two values read as such", two_values_read)
+    yield View("columns of two values read as such", column_views.two_values_read)
     for name, function in _FUNCTIONS.items():
         yield View(name, _of_each(function))
     yield View("without what all columns of a row share", _without_shared)

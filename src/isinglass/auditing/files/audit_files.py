@@ -6,18 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
-from isinglass.attack.kept.parts import noise_on
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.attack.registry import ATTACKS, NEED_ROWS
 from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
-from isinglass.auditing.files.hashes import without_hashes
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
 from isinglass.auditing.files.origin import (
     kept_line,
@@ -46,7 +44,6 @@ from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
 from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, Findings, PolicyLine, SkippedAttack
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError
 from isinglass.messages import spell
@@ -56,6 +53,9 @@ from isinglass.release import Facts
 from isinglass.table.columns import is_numeric
 from isinglass.table.prepare import Source
 from isinglass.table.read import open_table
+
+if TYPE_CHECKING:
+    from isinglass.auditing.policy import Policy
 
 TOGETHER = "all releases of these rows are attacked together"
 
@@ -102,8 +102,8 @@ def audit_files(
     label : str, optional
         A column of the table with 1 for anomalies, else 0.
     person : str, optional
-        A column of the table that says whose record a row is, and was not released. Without it a
-        column that repeats as an identifier of persons does is tried.
+        A column of the table that says whose record a row is, and was dropped or kept. Without it
+        a column that repeats as an identifier of persons does is tried.
     perturbation : Perturbation, optional
         Draws keys anew in the trials; a fitted one is also the key that may be stolen. Left out,
         and with `n_trials` above 1, a release of ours is made again from what it says of itself.
@@ -127,11 +127,13 @@ def audit_files(
             f"{facts.method}"
         )
     original = opened
-    if person is not None:
-        drop = [*drop, *([] if person in (*drop, id_column) else [person])]
+    if person is not None and person not in (*drop, id_column, *kept_names(facts, released)):
+        drop = [*drop, person]
     beside = [name for name in dict.fromkeys((id_column, label)) if name is not None]
     notes: list[AuditNote] = []
     if facts is None:
+        from isinglass.auditing.files.hashes import without_hashes  # a release of ours has none
+
         refuse_dropped(drop, released)
         if key is None:
             opened = with_numbers(opened, {*drop, *one_hot, *beside}, notes)
@@ -268,6 +270,8 @@ def audit_files(
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
     if kept is not None or id_column is not None:
+        from isinglass.attack.kept.parts import noise_on  # only where columns were kept
+
         n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
         line = kept_line(n, len(theirs.X), noise_on(mine.X, theirs.X))
         if not line.met:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
-from isinglass.perturb.condensation import Condensation
 from isinglass.perturb.registry import open_key
 
 Array = NDArray[Any]
@@ -106,9 +105,9 @@ def _same_values(own: pa.ChunkedArray, released: pa.ChunkedArray) -> bool:
 
 def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:
     """How well a key turns the table into the release, row for row."""
-    if isinstance(perturbation, Condensation):
+    again = perturbation.emit_again(released.dtype)
+    if again is not None:
         # Rows are drawn from groups, and their means are the table's.
-        again = perturbation.emit_again(released.dtype)
         near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
         return _alike(again, released) if near.all() else NOT
     if len(table) != len(released):

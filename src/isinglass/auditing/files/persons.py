@@ -28,6 +28,15 @@ TELLING_NAMES = re.compile(
     r"patient|subject|participant|user|customer|client|member|owner|driver|student|employee",
     re.IGNORECASE,
 )
+_WHO = (
+    "person|patient|subject|participant|user|customer|client|member|owner|driver|student|"
+    "employee|household|unit|engine|device|account"
+)
+#: Names of what identifies somebody, and not of what is said of them, as `patient_age` is.
+_IDENTIFIES = re.compile(
+    rf"((^|[^a-z])(id|ids|pid|uid|uuid)|({_WHO})s?([^a-z]?(id|ids|nr|no|number|key|code|name))?)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,16 @@ class PersonColumn:
 
     name: str
     codes: Array = field(repr=False)
+
+    @property
+    def identifies(self) -> bool:
+        """Whether its name alone says so; a category may repeat as an identifier does."""
+        return may_identify(self.name)
+
+
+def may_identify(name: str) -> bool:
+    """Whether a name is that of an identifier: a stranger's value is then a new one."""
+    return _IDENTIFIES.search(name) is not None
 
 
 def person_codes(persons: ArrayLike, n_rows: int, what: str = "persons") -> Array:
@@ -76,7 +95,7 @@ def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonCol
     # The most telling name, then the column that tells most rows apart.
     return max(
         found,
-        key=lambda c: (bool(TELLING_NAMES.search(c.name)), len(np.unique(c.codes))),
+        key=lambda c: (c.identifies, bool(TELLING_NAMES.search(c.name)), len(np.unique(c.codes))),
         default=None,
     )
 

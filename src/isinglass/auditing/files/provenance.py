@@ -16,7 +16,6 @@ from isinglass.errors import AuditError, ReleaseError, TableError
 from isinglass.messages import spell
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.limits import refuse_misstated
-from isinglass.perturb.public_matrix import PublicMatrix
 from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
@@ -51,6 +50,8 @@ def _refuse_other_components(facts: Facts) -> None:
     stated = facts.parameters.get("n_components")
     matrix = facts.parameters.get("public_matrix")
     if isinstance(matrix, dict):
+        from isinglass.perturb.public_matrix import PublicMatrix  # only where one is stated
+
         stated = PublicMatrix.from_json(matrix).n_components
     if stated is not None and stated != len(facts.columns):
         raise ValueError(f"n_components must be its {len(facts.columns)} columns, got {stated}")
@@ -199,6 +200,8 @@ def stated_parameters(facts: Facts | None, names: Sequence[str]) -> PublicParame
         low, high = np.array([facts.bounds[name] for name in names], dtype=np.float64).T
     stated = facts.parameters.get("public_matrix")
     if isinstance(stated, dict):
+        from isinglass.perturb.public_matrix import PublicMatrix  # only where one is stated
+
         try:
             matrix = PublicMatrix.from_json(stated).matrix
         except ValueError as error:

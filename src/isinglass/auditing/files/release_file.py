@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from isinglass.attack.kept.derived_columns import WHOLE
-from isinglass.attack.kept.parts import noise_on, with_parts
 from isinglass.attack.knowledge import KeptColumns
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, KeptColumn, Loaded
 from isinglass.auditing.files.hidden import refuse_hidden, refuse_long_names
-from isinglass.auditing.files.read_numbers import is_all_numbers, may_encode, read_numbers
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.progress import Progress
@@ -107,6 +104,8 @@ def _joined(
     release: Loaded, names: Sequence[str], notes: list[AuditNote]
 ) -> tuple[Loaded, list[str]]:
     """The release with numbers of other columns among its own, and columns that say no more."""
+    from isinglass.auditing.files.read_numbers import is_all_numbers, read_numbers
+
     found, gone = [release.X], []
     for name in names:
         column = release.beside.column(name)
@@ -141,6 +140,10 @@ class ColumnsBeside:
         The table's own column of the same name is what others know of it. What stands in a column
         of another name, or is not the table's after all, is learned like any released number.
         """
+        if not names:
+            return
+        from isinglass.auditing.files.read_numbers import is_all_numbers, may_encode, read_numbers
+
         for name in names:
             column, own = release.beside.column(name), None
             if name in table.beside.column_names and name not in self.kept:
@@ -167,6 +170,8 @@ class ColumnsBeside:
         """The kept columns of the released rows, with those parts of their values that matter."""
         if not self.kept:
             return None
+        from isinglass.attack.kept.parts import noise_on, with_parts  # only where some were kept
+
         columns = self.kept.values()
         kept = KeptColumns(
             np.column_stack([c.released for c in columns]),
@@ -181,6 +186,8 @@ class ColumnsBeside:
 
     def note(self, kept: KeptColumns) -> AuditNote | None:
         """Which parts of kept values were read; None where whole values say it all."""
+        from isinglass.attack.kept.derived_columns import WHOLE  # only where some were kept
+
         names = list(self.kept)
         read = [p for p in kept.parts or () if max(p.effect) > 0 and p.name != WHOLE]
         said = list(dict.fromkeys(part.words(names) for part in read))

@@ -9,14 +9,10 @@ import numpy as np
 
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Array, Loaded, Rows
-from isinglass.auditing.files.dependence import dependence
-from isinglass.auditing.files.fold import fold
 from isinglass.auditing.files.key_match import KeyFacts
 from isinglass.auditing.files.provenance import keeps_rows
-from isinglass.auditing.files.row_order import find_order
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.release import Facts
-from isinglass.table.row_order import keyed_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +47,8 @@ def match_rows(
     """Match a release's rows with records; what a file says about their order is only a claim."""
     everything = np.arange(len(table.X))
     if id_column is None and len(table.X) != len(release.X):
+        from isinglass.auditing.files.fold import fold  # only where rows are more, or fewer
+
         folded = fold(table.X, release)
         if folded is not None:
             notes.append(folded.note)
@@ -59,6 +57,8 @@ def match_rows(
         # It is only said that rows do not correspond; where they might, both are tried.
         same = len(table.X) == len(release.X)
         if key is not None and key.shuffle is not None:
+            from isinglass.table.row_order import keyed_order  # only where they were shuffled
+
             # Rows are nobody's in any order; this is the one in which the key draws them.
             release = align.undo(release, keyed_order(key.shuffle, len(release.X)))
         return RowMatch(table, release, everything, None if same else False)
@@ -76,6 +76,8 @@ def match_rows(
 
 def in_table_order(table: Array, release: Loaded) -> Loaded | None:
     """The release as it stands, or reversed, where its rows depend on the records; else None."""
+    from isinglass.auditing.files.dependence import dependence  # only where an order is doubted
+
     numbers = _all_numbers(release)
     if dependence(table, numbers) >= 1.0:
         return release
@@ -97,6 +99,9 @@ def _keyed(
     table: Loaded, release: Loaded, key: KeyFacts | None, notes: list[AuditNote]
 ) -> RowMatch:
     """A release that says its order is secret."""
+    from isinglass.auditing.files.row_order import find_order
+    from isinglass.table.row_order import keyed_order
+
     everything = np.arange(len(table.X))
     found = in_table_order(table.X, release)
     if found is not None:
@@ -117,6 +122,8 @@ def _keyed(
 def _by_identifier(
     table: Loaded, release: Loaded, facts: Facts | None, id_column: str, notes: list[AuditNote]
 ) -> RowMatch:
+    from isinglass.auditing.files.dependence import dependence
+
     rows, places = align.match(table, release, id_column)
     for file, n in (
         (OwnersFile(Path(table.name).name), len(table.X) - len(rows)),
@@ -137,6 +144,9 @@ def _looked_for(match: RowMatch, notes: list[AuditNote]) -> RowMatch:
     Pairs of rows that do not belong together teach an attacker nothing, and would make any file
     look safe that is in another order.
     """
+    from isinglass.auditing.files.dependence import dependence
+    from isinglass.auditing.files.row_order import find_order
+
     table, release = match.table.X, match.release
     if dependence(table, _all_numbers(release)) >= 1.0:
         return match

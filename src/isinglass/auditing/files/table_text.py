@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from isinglass.auditing.files.align import Loaded
-from isinglass.auditing.files.read_numbers import single_numbers
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import AuditError
 from isinglass.messages import spell
@@ -36,6 +35,8 @@ def with_numbers(table: Table, out: Iterable[str], notes: list[AuditNote]) -> Ta
     ]  # fmt: skip
     if not texts:
         return table
+    from isinglass.auditing.files.read_numbers import single_numbers  # only where text is read
+
     written = held(table, texts)
     read = {name: single_numbers(written.column(name)) for name in texts}
     found = {name: values for name, values in read.items() if values is not None}
