@@ -23,6 +23,8 @@ LARGE = {
 SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
+    "isinglass.cli.keygen": "a command, and so a module",
+    "isinglass.detect.private.load": "public: load_model, which makes what file_parts is made of",
     "isinglass.mechanisms": "public: the names in its stub file",
     "isinglass.metrics": "public: the names in its stub file",
     "isinglass.measure.assignment": "a lemma's greedy order, which benchmarks measure alone",

@@ -112,6 +112,12 @@ def _constant(word: str) -> Any:
     raise DocumentError("it has a number that is not finite")
 
 
+def canonical_json(value: Any) -> bytes:
+    """The one JSON text of a value: names in order, no spaces, ASCII, finite numbers only."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii")
+
+
 def plain(value: Any) -> Any:
     """The same value with Python's own numbers in it, through containers and dataclasses.
 

@@ -17,6 +17,10 @@ class ReleaseError(IsinglassError):
     """A release cannot be made, written or read, or must not be."""
 
 
+class ModelError(IsinglassError):
+    """A model file cannot be written, read or trusted."""
+
+
 class AttackError(IsinglassError):
     """An attack cannot begin: a fact it needs is missing, or the release is not of its kind."""
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
+import hmac
 import json
+import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +18,9 @@ from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.messages import spell
 from isinglass.table.fingerprint import Fingerprint, Fingerprinter
+
+#: tables that were counted for a model: their own scores are their owner's
+_COUNTED = "counted.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,11 @@ class Register:
     def begun(cls) -> bool:
         """Whether a release was ever noted here; unlike opening the register, writes nothing."""
         return (files.home() / "releases.jsonl").exists()
+
+    @classmethod
+    def has_counted(cls) -> bool:
+        """Whether a table was ever counted for a model here; writes nothing."""
+        return (files.home() / _COUNTED).exists()
 
     @property
     def folder(self) -> Path:
@@ -84,6 +95,39 @@ class Register:
             raise ReleaseError(
                 f"the register of releases cannot be written: {error.strerror}"
             ) from None
+
+    def note_counted(self, path: str | Path) -> None:
+        """Note that a file was counted for a model, so that nobody scores it by mistake."""
+        real = os.path.realpath(path)
+        try:
+            line = json.dumps({"path": real, "digest": self._digest(real)})
+            with files.open_to_append(self._folder / _COUNTED) as handle:
+                files.append_line(handle, line)
+        except OSError as error:
+            raise ReleaseError(
+                f"{path} cannot be noted in {self._folder}: {error.strerror}"
+            ) from None
+
+    def was_counted(self, path: str | Path) -> bool:
+        """Whether a file is one that was counted for a model: the same path or bytes."""
+        real, digest = os.path.realpath(path), ""
+        for line in (self._folder / _COUNTED).read_bytes().split(b"\n"):
+            try:
+                facts = read_json(line)
+                if facts["path"] == real:
+                    return True
+                digest = digest or self._digest(real)
+                if facts["digest"] == digest:
+                    return True
+            except (ValueError, LookupError, TypeError):
+                continue  # a line cut short by a crash
+        return False
+
+    def _digest(self, path: str) -> str:
+        with open(path, "rb") as file:
+            return hmac.new(
+                self._secret, hashlib.file_digest(file, "sha256").digest(), "sha256"
+            ).hexdigest()
 
     def _entries(self) -> Iterator[RegisteredRelease]:
         try:

@@ -41,6 +41,10 @@ LINES = [
     ("audit", "audit t.csv {w}.parquet --key {w}.key", 0),
     ("audit", "audit t.csv {w}.parquet --key {w}.key --policy strict -o {w}3.html", 1),
     ("tune", "tune t.csv", 0),
+    ("model", "model t.csv --epsilon 1 --bounds bounds.json --no-ledger -o {w}.zip"
+     " --also-released", 0),
+    ("score", "score q.csv --model {w}.zip --unsigned", 0),
+    ("keygen", "keygen -o {w}.signing", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
     ("ask", "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --ledger {w}.db --budget 1"
      " --also-released", 0),
@@ -54,7 +58,9 @@ LINES = [
     ("demo", "demo", 0),
 ]  # fmt: skip
 #: Commands that print a document of their own with `--json`.
-WITH_JSON = ("detect", "audit", "plan", "ledger show", "ledger verify", "doctor", "reproduce")
+WITH_JSON = (
+    "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor", "reproduce",
+)  # fmt: skip
 
 
 def commands(found=None, before=""):
@@ -79,7 +85,10 @@ def examples():
 def test_every_command_is_typed_here():
     assert {name for name, *_ in LINES} == {name for name, _ in commands()}
     shown = {name for name, _ in examples()}
-    assert shown == {"release", "detect", "audit", "tune", "plan", "ask", "reproduce"}
+    assert shown == {
+        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "reproduce",
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -212,8 +221,10 @@ def test_a_bar_is_shown_in_a_terminal_and_leaves_nothing_in_a_pipe(folder):
 @pytest.mark.parametrize(("name", "line"), list(examples()))
 def test_the_examples_in_the_help_run(folder, name, line):
     words = shlex.split(line)[1:]
-    if name in ("ask", "release"):
-        words.append("--also-released" if name == "ask" else "--again")  # not the first time here
+    if name in ("ask", "model", "release"):  # not the first time here
+        words.append(
+            "--again" if name == "release" else "--also-released"
+        )  # not the first time here
     refuse_surprise(" ".join(words), piped(words), 0)
 
 

@@ -26,7 +26,7 @@ TABLE = "id_card,id_tax,a,b,c\n" + "".join(
 OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in renamed.items()]
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
-SAID_PER_COMMAND |= {"--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
+SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
 
 
 def commands(found=None, before=""):
@@ -72,7 +72,8 @@ def test_a_shared_option_is_of_one_kind_and_says_one_thing():
 def test_every_command_that_writes_takes_o():
     writing = {name for name, c in commands() if "--out" in options(c)}
     assert writing == {
-        "release", "detect", "audit", "tune", "plan", "ask", "reproduce", "demo", "ledger backup",
+        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "reproduce", "demo", "ledger backup",
     }  # fmt: skip
     assert all("-o" in options(c)["--out"].opts for name, c in commands() if name in writing)
 

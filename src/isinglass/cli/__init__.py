@@ -25,7 +25,8 @@ LONGEST = 2_000
 
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
-    "release", "detect", "audit", "tune", "plan", "ask", "ledger", "reproduce", "demo", "doctor",
+    "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask", "ledger",
+    "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {
     "add_completion": False,
@@ -148,14 +149,14 @@ def _refused(error: Exception) -> bool:
     return isinstance(error, BudgetError)
 
 
-#: What `ask`, `plan` and `ledger` call the settings that a sentence may begin with.
+#: What `ask`, `plan`, `ledger` and `model` call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",
-    "n_components": "--components", "scale": "--scale-by",
+    "n_components": "--components", "scale": "--scale-by", "threshold_share": "--threshold",
 } | {
     name: "--" + name.replace("_", "-")
     for name in (
-        "also_released", "beta", "bounds", "budget", "epsilon", "head", "k", "metric",
+        "also_released", "beta", "bounds", "budget", "delta", "epsilon", "head", "k", "metric",
         "modes", "new_version", "outlier_fraction", "p", "r", "reason", "records_per_person",
         "target_recall", "user", "user_budget", "weights",
     )
@@ -169,7 +170,7 @@ def _sentence(error: Exception, arguments: list[str]) -> str:
     # define quote what they met.
     if isinstance(error, IsinglassError) or type(error) is ValueError:
         name, *rest = str(error).split() or [""]
-        if set(arguments[:1]) & {"ask", "plan", "ledger"}:
+        if set(arguments[:1]) & {"ask", "plan", "ledger", "model"}:
             name = _OPTIONS.get(name, name)
         return " ".join([name, *rest])
     if isinstance(error, MemoryError):

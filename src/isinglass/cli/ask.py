@@ -35,9 +35,7 @@ def ask(
     epsilon: str = typer.Option(
         ..., "--epsilon", metavar="EPS", help="The price of each answer, as a decimal."
     ),
-    ledger: str | None = typer.Option(
-        None, "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
-    ),
+    ledger: options.LedgerFile = None,
     budget: options.Budget[str | None] = None,
     mode: options.Mode = "sparse",
     k: options.ProtectedK = None,
@@ -74,9 +72,7 @@ def ask(
         False, "--fresh", help="Draw and pay anew, also for queries answered before."
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Price the batch; ask nothing."),
-    own_rows: bool = typer.Option(
-        False, "--own-rows", help="RECORDS is the table itself, for your own eyes only."
-    ),
+    own_rows: options.OwnRows = False,
     new_version: str | None = typer.Option(
         None,
         "--new-version",

@@ -120,9 +120,7 @@ def amend(
     budget: options.Budget[str | None] = None,
     records_per_person: options.RecordsPerPerson = None,
     also_released: options.AlsoReleased = False,
-    delta_cap: str | None = typer.Option(
-        None, "--delta-cap", metavar="DELTA", help="The most delta that all models spend together."
-    ),
+    delta_cap: options.DeltaCap = None,
     secret: options.Secret = None,
     note: options.Note = None,
     as_json: options.AsJson = False,

@@ -84,6 +84,12 @@ PassphraseFile = Annotated[
     Path | None,
     typer.Option("--passphrase-file", help="The key's passphrase: the first line of a file."),
 ]
+Lock = Annotated[
+    bool,
+    typer.Option(
+        "--lock", help="Ask for a passphrase that locks a new key, or opens the one that is used."
+    ),
+]
 Policy = Annotated[
     str | None,
     typer.Option(
@@ -110,6 +116,12 @@ MaxPairs = Annotated[
 ]
 
 # What a curator is asked.
+LedgerFile = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
+    ),
+]
 Mode = Annotated[ModeChoice, typer.Option("--mode", help="The question and its guarantee.")]
 ProtectedK = Annotated[
     int | None,
@@ -126,6 +138,12 @@ UserBudget = Annotated[
     str | None,
     typer.Option("--user-budget", metavar="EPS", help="The most one user spends at one place."),
 ]
+DeltaCap = Annotated[
+    str | None,
+    typer.Option(
+        "--delta-cap", metavar="DELTA", help="The most delta that all models spend together."
+    ),
+]
 RecordsPerPerson = Annotated[
     int | None,
     typer.Option(
@@ -136,6 +154,10 @@ RecordsPerPerson = Annotated[
 AlsoReleased = Annotated[
     bool,
     typer.Option("--also-released", help="The table left as a release, too; guarantees say so."),
+]
+OwnRows = Annotated[
+    bool,
+    typer.Option("--own-rows", help="RECORDS is the table itself, for your own eyes only."),
 ]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it stays in the ledger.")]
 Secret = Annotated[

@@ -43,9 +43,7 @@ def release(
     use_key: Path | None = typer.Option(
         None, "--use-key", help="Perturb with this existing key instead of drawing a new one."
     ),
-    lock: bool = typer.Option(
-        False, "--lock", help="Ask for a passphrase that locks the new key, or opens --use-key."
-    ),
+    lock: options.Lock = False,
     passphrase_file: options.PassphraseFile = None,
     public_matrix: Path | None = typer.Option(
         None, "--public-matrix", help="The study's public matrix, for --method multiparty."

@@ -65,11 +65,19 @@ class ExportedAutoencoder:
 
     def errors(self, shown: Array) -> Array:
         """Records as the network is shown them, less what it makes of them."""
+        return np.asarray(shown - self._output(shown))
+
+    def squared_errors(self, X: Array) -> Array:
+        """The squared error of every value of records; a record's mean is its score."""
+        with np.errstate(over="ignore"):
+            z = (np.asarray(X, dtype=np.float64) - self.low) * self.factor
+            return np.asarray((z - self._output(self.shown(X))) ** 2)
+
+    def _output(self, shown: Array) -> Array:
         with np.errstate(over="ignore"):
             hidden = 1 / (1 + np.exp(-(shown @ self.W + self.a)))
             output = hidden @ self.V + self.b
-            output = 1 / (1 + np.exp(-output)) if self.logistic else output
-        return np.asarray(shown - output)
+            return np.asarray(1 / (1 + np.exp(-output)) if self.logistic else output)
 
 
 def read_autoencoder(path: str | Path) -> ExportedAutoencoder:

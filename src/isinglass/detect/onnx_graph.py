@@ -98,6 +98,62 @@ def build_model(
     return model
 
 
+_CASTS = {"CastInt64": "INT64", "CastDouble": "DOUBLE"}
+_KINDS = {"double": "DOUBLE", "int64": "INT64", "bool": "BOOL"}
+Described = dict[str, tuple[str, list[Any]]]
+
+
+def graph_bytes(
+    name: str,
+    nodes: list[Node],
+    constants: dict[str, Array],
+    inputs: Described,
+    outputs: Described,
+    facts: dict[str, str],
+) -> bytes | None:
+    """The bytes of a graph of nodes with constants, checked; None where onnx is not installed.
+
+    Inputs and outputs have a kind and a shape. `CastInt64` and `CastDouble` stand for `Cast`.
+    """
+    try:
+        onnx = _import_onnx()
+    except IsinglassError:
+        return None
+
+    def described(named: Described) -> list[Any]:
+        return [
+            onnx.helper.make_tensor_value_info(n, getattr(onnx.TensorProto, _KINDS[kind]), shape)
+            for n, (kind, shape) in named.items()
+        ]
+
+    made = []
+    for operator, given, gives in nodes:
+        more: dict[str, Any] = {}
+        if operator in _CASTS:
+            more["to"] = getattr(onnx.TensorProto, _CASTS[operator])
+            operator = "Cast"
+        elif operator == "ReduceSum":
+            more["keepdims"] = 0
+        made.append(onnx.helper.make_node(operator, given, gives, **more))
+    graph = onnx.helper.make_graph(
+        made,
+        name,
+        described(inputs),
+        described(outputs),
+        [onnx.numpy_helper.from_array(value, n) for n, value in constants.items()],
+    )
+    model = onnx.helper.make_model(
+        graph,
+        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="isinglass",
+        producer_version=isinglass.__version__,
+    )
+    onnx.helper.set_model_props(model, facts)
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
 def write(path: str | Path, model: Any) -> None:
     """Put the file in place, whole or not at all."""
     data = model.SerializeToString(deterministic=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from isinglass import field_checks, files
 from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.messages import warn
+from isinglass.passphrase import COST, seal, unseal
 
 FORMAT = "isinglass-key-1"
-# Scrypt at 2^15 blocks takes about a tenth of a second and 32 MiB: slow for a guesser, not for us.
-_SCRYPT = {"n": 2**15, "r": 8, "p": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +45,8 @@ def pack(key: KeyFile, passphrase: str | None = None) -> bytes:
     plain: bytes = save(arrays, metadata={**header, "facts": json.dumps(key.facts)})
     if passphrase is None:
         return plain
-    if not passphrase:
-        raise KeyFileError("the passphrase is empty; give one, or write the key without")
-    salt, nonce = os.urandom(16), os.urandom(12)
-    lock = {**header, "salt": salt.hex(), "nonce": nonce.hex(), "scrypt": json.dumps(_SCRYPT)}
-    sealed = _cipher(passphrase, salt, _SCRYPT).encrypt(nonce, plain, _bound(lock))
+    salt, nonce, sealed = seal(plain, passphrase, bound=_bound(header))
+    lock = {**header, "salt": salt.hex(), "nonce": nonce.hex(), "scrypt": json.dumps(COST)}
     return bytes(save({"sealed": np.frombuffer(sealed, dtype=np.uint8)}, metadata=lock))
 
 
@@ -72,19 +67,15 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
         return _opened(header, arrays, path)
     if passphrase is None:
         raise KeyFileError(f"key file {path} is locked; give its passphrase")
-    from cryptography.exceptions import InvalidTag
-
     try:
-        cipher = _cipher(passphrase, bytes.fromhex(header["salt"]), read_json(header["scrypt"]))
-        plain = cipher.decrypt(
-            bytes.fromhex(header["nonce"]), arrays["sealed"].tobytes(), _bound(header)
-        )
-    except InvalidTag:
-        raise KeyFileError(
-            f"key file {path} does not open: the passphrase is wrong, or the file was changed"
-        ) from None
-    except (LookupError, TypeError, ValueError, OverflowError):
+        salt, nonce = bytes.fromhex(header["salt"]), bytes.fromhex(header["nonce"])
+        cost = field_checks.section(read_json(header["scrypt"]), "scrypt")
+    except (LookupError, TypeError, ValueError):
         raise KeyFileError(f"key file {path} is damaged: its lock cannot be read") from None
+    plain = unseal(
+        arrays["sealed"].tobytes(), passphrase,
+        salt=salt, nonce=nonce, cost=cost, bound=_bound(header), name=str(path),
+    )  # fmt: skip
     return _opened(*_parse(plain, path), path)
 
 
@@ -108,16 +99,6 @@ def _checked(facts: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
             raise ValueError(f"the categories of {name} must be a list of values")
     return facts
-
-
-def _cipher(passphrase: str, salt: bytes, cost: dict[str, int]) -> Any:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
-    n, r, p = (int(cost[name]) for name in "nrp")
-    if min(n, r, p) < 1 or 128 * n * r > 256 << 20 or p > 16:
-        raise KeyFileError("the key file asks for an unreasonable amount of work to open")
-    return AESGCM(Scrypt(salt=salt, length=32, n=n, r=r, p=p).derive(passphrase.encode()))
 
 
 def _bound(header: dict[str, str]) -> bytes:

@@ -115,6 +115,13 @@ class CsvTable:
                 for start in range(0, batch.num_rows, step):
                     yield batch.slice(start, step)
 
+    def keep_as_text(self, names: Sequence[str]) -> None:
+        """Read columns that are not numbers as they are written, whatever else stands in them.
+
+        What a value means then depends on itself alone, and not on the rows around it.
+        """
+        self._types |= dict.fromkeys(names, pa.string())
+
     def _number_type(self, name: str) -> pa.DataType:
         kind = self.schema.field(name).type
         return kind if pa.types.is_boolean(kind) else pa.float64()

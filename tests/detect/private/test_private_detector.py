@@ -88,7 +88,8 @@ def test_all_that_it_holds_follows_from_settings_and_noised_counts(monkeypatch):
 
 def test_what_it_holds_is_small_and_shows_nothing(fitted):
     assert set(vars(fitted)) - set(fitted.get_params()) == {
-        "_columns", "_model", "guarantee_", "n_estimated_", "n_features_in_", "threshold_",
+        "_columns", "_document", "_model", "guarantee_", "n_estimated_", "n_features_in_",
+        "threshold_",
     }  # fmt: skip
     assert len(pickle.dumps(fitted)) < 40_000  # a tree of a column alone has 35,000 bytes
     shown = repr(fitted) + repr(vars(fitted))

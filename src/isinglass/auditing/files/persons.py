@@ -22,8 +22,8 @@ Array = NDArray[Any]
 #: Fewer persons than this cannot be shared out among those in a release and those held out.
 _FEWEST = 5
 #: A column of fewer values without a telling name is rather a category than an identifier.
-_FEWEST_UNNAMED = 20
-_NAMES = re.compile(
+FEWEST_UNNAMED = 20
+TELLING_NAMES = re.compile(
     r"(^|[^a-z])(id|ids|nr|number|key|unit|engine|device|account|household)([^a-z]|$)|person|"
     r"patient|subject|participant|user|customer|client|member|owner|driver|student|employee",
     re.IGNORECASE,
@@ -84,18 +84,18 @@ def person_column(table: Table, name: str, rows: Loaded) -> PersonColumn:
 
 def guess_persons(table: Table, names: Sequence[str], rows: Loaded) -> PersonColumn | None:
     """The column, of some that were not perturbed, whose values repeat as a person's id would."""
-    names = [n for n in names if _may_name(table.schema.field(n).type)]
+    names = [n for n in names if may_name_persons(table.schema.field(n).type)]
     if not names or len(rows.X) < 2 * _FEWEST:
         return None
     found = [
         PersonColumn(name, codes)
         for name, codes in _codes(table, names, rows).items()
-        if _repeats(codes, _FEWEST if _NAMES.search(name) else _FEWEST_UNNAMED)
+        if repeats(codes, _FEWEST if TELLING_NAMES.search(name) else FEWEST_UNNAMED)
     ]
     # The most telling name, then the column that tells most rows apart.
     return max(
         found,
-        key=lambda c: (c.identifies, bool(_NAMES.search(c.name)), len(np.unique(c.codes))),
+        key=lambda c: (c.identifies, bool(TELLING_NAMES.search(c.name)), len(np.unique(c.codes))),
         default=None,
     )
 
@@ -111,7 +111,8 @@ def refuse_perturbed(person: str, perturbed: Sequence[str], names: Sequence[str]
         )
 
 
-def _may_name(kind: pa.DataType) -> bool:
+def may_name_persons(kind: pa.DataType) -> bool:
+    """Whether a column of this kind could say whose record a row is."""
     return bool(
         is_numeric(kind)
         or pa.types.is_string(kind)
@@ -120,7 +121,8 @@ def _may_name(kind: pa.DataType) -> bool:
     )
 
 
-def _repeats(codes: Array, fewest: int) -> bool:
+def repeats(codes: Array, fewest: int) -> bool:
+    """Whether most values occur several times, and there are at least `fewest` of them."""
     counts = np.unique(codes, return_counts=True)[1]
     return bool(fewest <= len(counts) <= len(codes) / 2 and (counts > 1).mean() > 0.5)
 

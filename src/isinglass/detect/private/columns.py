@@ -162,7 +162,7 @@ def log_cells(values: NDArray[Any], column: NumberColumn) -> NDArray[Any]:
     return np.where(np.isnan(values), np.nan, cells + 0.5).astype(values.dtype)
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=64)
 def _log_edges(low: float, high: float) -> Vector:
     """The 65,535 inner edges of logarithmic cells, each rounded to the nearest float64.
 

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isinglass import model as model_file
 from isinglass.detect.base import Detector
-from isinglass.detect.private.columns import PublicColumn, declared_columns
+from isinglass.detect.private.columns import (
+    CategoryColumn,
+    NumberColumn,
+    PublicColumn,
+    declared_columns,
+)
+from isinglass.detect.private.document import ModelDocument, write_document
+from isinglass.detect.private.file_parts import packed, price_of
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout, usual_projections
 from isinglass.detect.private.model import PrivateModel
-from isinglass.detect.private.noise import price_rounds
-from isinglass.detect.private.records import column_names, records_of
+from isinglass.detect.private.noise import ModelPrice, price_rounds
+from isinglass.detect.private.records import CodedRecords, column_names, records_of
 from isinglass.detect.private.rounds import fit_rounds
-from isinglass.epsilon import FEMTO, femto, micro
+from isinglass.epsilon import FEMTO, femto, micro, text
 from isinglass.messages import warn
+from isinglass.signing import SigningKey, read_signing_key
 from isinglass.threads import as_scikit_learn
 
 Floats = NDArray[np.float64]
+#: Reads the declared columns of a table once more: as often as there are rounds.
+Reader = Callable[[Sequence[PublicColumn]], Iterable[CodedRecords]]
 
 _FEW, _SOME = 5, 20  # records for each deviation of the noise: unreliable; varying
 _LARGE_DELTA = 0.1  # of delta times the records: as many may be betrayed whole
@@ -104,6 +116,7 @@ class PrivateDetector(Detector):
     threshold_: float | None  # type: ignore[assignment]
     n_estimated_: float
     guarantee_: ModelGuarantee
+    _document: ModelDocument
     _model: PrivateModel
     _columns: tuple[PublicColumn, ...]
 
@@ -134,24 +147,45 @@ class PrivateDetector(Detector):
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Count the table `X` with noise, at the price `epsilon`; `y` is ignored."""
-        price_of = micro(self.epsilon), femto(self.delta)
-        share, person = self._share(), _whole("records_per_person", self.records_per_person)
+        self._check_settings()  # before anything else is looked at
         names = column_names(X, self)
-        columns = declared_columns(
+        records = records_of(X, self._declared(names), self, reset=True)
+        return self._fit(names, lambda columns: [records])
+
+    def fit_parts(self, names: Sequence[str], read: Reader) -> Self:
+        """Count a table that `read` gives in parts, from its beginning in every round.
+
+        `names` are those of its columns; `read` is handed what was declared of them.
+        """
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return self._fit(names, read)
+
+    def _check_settings(self) -> tuple[tuple[int, int], float | None, int]:
+        """The price in whole parts, the threshold's share, and the records of one person."""
+        spent = micro(self.epsilon), femto(self.delta)
+        return spent, self._share(), _whole("records_per_person", self.records_per_person)
+
+    def _declared(self, names: Sequence[str]) -> tuple[PublicColumn, ...]:
+        return declared_columns(
             names, self.bounds, categories=self.categories, steps=self.steps, log=self.log
         )
-        projections = usual_projections(self.rounds, pure=price_of[1] == 0)
-        layout = Layout(columns, self.rounds, projections)
+
+    def priced(self, names: Sequence[str]) -> tuple[Layout, ModelPrice]:
+        """What `fit` would count in a table of these columns, and what it would cost."""
+        spent, share, person = self._check_settings()
+        projections = usual_projections(self.rounds, pure=spent[1] == 0)
+        layout = Layout(self._declared(names), self.rounds, projections)
         last = None if share is None else len(SHORT_LEVELS)
-        price = price_rounds(*price_of, layout.moved, last=last, records=person)
-        records = records_of(X, columns, self, reset=True)
+        return layout, price_rounds(*spent, layout.moved, last=last, records=person)
+
+    def _fit(self, names: Sequence[str], read: Reader) -> Self:
+        spent, share, person = self._check_settings()
+        layout, price = self.priced(names)
         n_jobs = as_scikit_learn(self.n_jobs)
-        fitted = fit_rounds(layout, price, lambda: [records], share=share, n_jobs=n_jobs)
-        self._columns, self._model = columns, fitted.model
-        self.n_estimated_ = fitted.model.n_estimated
-        self.threshold_ = fitted.threshold
-        self.guarantee_ = ModelGuarantee(price)
-        _warn_of_noise(fitted.model.n_estimated, price.rounds[0].deviation, price_of[1])
+        fitted = fit_rounds(layout, price, lambda: read(layout.columns), share=share, n_jobs=n_jobs)
+        self._take(ModelDocument(fitted.model, *spent, person, share, fitted.threshold), price)
+        _warn_of_noise(fitted.model.n_estimated, price.rounds[0].deviation, spent[1])
         if share is not None and fitted.threshold is None:
             warn(
                 "threshold_ cannot be told: the records above it are too few beside the noise, "
@@ -198,6 +232,60 @@ class PrivateDetector(Detector):
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        key: SigningKey | str | Path | None = None,
+        passphrase: str | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write the fitted detector as a file from which anybody may score records.
+
+        `name` is what this model and its later versions are called; the file's name without its
+        ending if None. `key`, or the file it is in, signs it. Nothing of the table is written but
+        what the guarantee covers.
+        """
+        check_is_fitted(self, "_model")
+        if isinstance(key, str | Path):
+            key = read_signing_key(key, passphrase=passphrase)
+        name = Path(path).stem if name is None else name
+        data = packed(write_document(self._document), name=name, key=key)
+        model_file.write(path, data, force=force)
+
+    @classmethod
+    def _loaded(cls, document: ModelDocument) -> Self:
+        """The fitted detector that a document was written from."""
+        columns = document.model.layout.columns
+        numbers = [c for c in columns if isinstance(c, NumberColumn)]
+        listed = {c.name: list(c.values) for c in columns if isinstance(c, CategoryColumn)}
+        made = cls(
+            text(document.micro),
+            document.femto / FEMTO,
+            {c.name: (c.low, c.high) for c in numbers},
+            listed or None,
+            steps={c.name: c.step for c in numbers if c.step is not None} or None,
+            log=tuple(c.name for c in numbers if c.log),
+            records_per_person=document.records_per_person,
+            threshold_share=document.threshold_share,
+            rounds=document.model.layout.rounds,
+        )
+        made.n_features_in_ = len(columns)
+        names = [c.name for c in columns]
+        if names != [str(j) for j in range(len(columns))]:  # as those of an array are called
+            made.feature_names_in_ = np.array(names, dtype=object)
+        made._take(document, price_of(document))
+        return made
+
+    def _take(self, document: ModelDocument, price: ModelPrice) -> None:
+        """Keep what was fitted."""
+        self._document, self._model = document, document.model
+        self._columns = document.model.layout.columns
+        self.n_estimated_ = document.model.n_estimated
+        self.threshold_ = document.threshold
+        self.guarantee_ = ModelGuarantee(price)
 
     def _check_threshold(self) -> None:
         check_is_fitted(self, "_model")

@@ -65,6 +65,11 @@ def records_of(
     else:
         numbers = detector._validated(X, reset=reset, dtype=NUMBERS, **_ANY_NUMBER)
         codes = np.empty((len(numbers), 0), dtype=np.int64)
+    return coded(numbers, codes, columns)
+
+
+def coded(numbers: Array, codes: Integers, columns: Sequence[PublicColumn]) -> CodedRecords:
+    """The records, with cells in place of the values of logarithmic columns."""
     declared = [c for c in columns if isinstance(c, NumberColumn)]
     logarithmic = [j for j, c in enumerate(declared) if c.log]
     if logarithmic:

@@ -1,0 +1,232 @@
+"""`isinglass model`: a guaranteed model of a table, as a file that may be given away."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isinglass.cli import options, show
+
+if TYPE_CHECKING:
+    from isinglass.publish.model_charge import ModelCharge
+
+
+def model(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow file with a header.")
+    ],
+    out: Annotated[Path, options.out("The model, a .zip file.")],
+    epsilon: str = typer.Option(..., "--epsilon", metavar="EPS", help="The price for one person."),
+    delta: str = typer.Option(
+        "1e-6", "--delta", help="The chance that the promise fails; 0 for pure epsilon."
+    ),
+    bounds: options.Bounds = None,
+    drop: options.Drop = [],
+    person: options.Person = None,
+    records_per_person: options.RecordsPerPerson = None,
+    threshold: float | None = typer.Option(
+        None,
+        "--threshold",
+        metavar="SHARE",
+        help="The share of records, such as 0.01, that should score above the model's threshold.",
+    ),
+    ledger: options.LedgerFile = None,
+    budget: options.Budget[str | None] = None,
+    delta_cap: options.DeltaCap = None,
+    again: bool = typer.Option(
+        False, "--again", help="Count the table anew, for a second charge, if it has changed."
+    ),
+    secret: options.Secret = None,
+    note: options.Note = None,
+    no_ledger: bool = typer.Option(
+        False, "--no-ledger", help="Add the price up nowhere; the card says so."
+    ),
+    also_released: options.AlsoReleased = False,
+    name: str | None = typer.Option(
+        None, "--name", help="What this model and its next versions are called; default: from OUT."
+    ),
+    signing_key: Path | None = typer.Option(
+        None, "--signing-key", help="Sign with this private key, made by `isinglass keygen`."
+    ),
+    lock: options.Lock = False,
+    passphrase_file: options.PassphraseFile = None,
+    card: Path | None = typer.Option(
+        None, "--card", help="Write the model's card as an .html page that may be forwarded."
+    ),
+    owner_card: Path | None = typer.Option(
+        None, "--owner-card", help="The same with what only the owner may see: do not forward."
+    ),
+    jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Count TABLE with exact noise: a model that anybody may have, and score with without limit.
+
+    Every column must be in --bounds or dropped; what they can hold must come from outside the
+    table. With --person, that column is dropped, and no more records of anybody are counted than
+    --records-per-person. The same request again returns what was paid for. Example:
+
+    isinglass model flights.csv --epsilon 1 --bounds bounds.json --person tail_number
+    --ledger models.db --budget 3 -o model.zip
+    """
+    from isinglass.cli.options import names_to_drop, needs_names, passphrase
+    from isinglass.detect.private.card import Payment
+    from isinglass.errors import ModelError
+    from isinglass.publish.declared import read_declared
+    from isinglass.publish.model import write_model
+    from isinglass.signing import read_signing_key
+    from isinglass.table.read import open_table
+
+    for option, page in (("--card", card), ("--owner-card", owner_card)):
+        if page is not None and page.suffix.lower() != ".html":
+            raise ModelError(f"{option} must be an .html file, got {page.name}")
+    if out.suffix.lower() != ".zip":
+        raise ModelError(f"a model is a .zip file; name OUT {out.stem}.zip")
+    if bounds is None:
+        raise ModelError(
+            "--bounds is missing: say what each column can hold, from a manual or a regulation; "
+            "bounds learned from the table would tell about single records"
+        )
+    if (ledger is None) is not no_ledger:
+        raise ModelError(
+            "--ledger FILE adds the price to what was spent on this table; name one, or say "
+            "--no-ledger, which the card repeats, but not both"
+        )
+    if no_ledger and (budget or delta_cap or again or secret or note):
+        raise ModelError(
+            "--budget, --delta-cap, --again, --secret and --note go with --ledger; leave them out"
+        )
+    if signing_key is None and (lock or passphrase_file):
+        raise ModelError("--lock and --passphrase-file open a --signing-key; name one")
+    key = None
+    if signing_key is not None:
+        opened = passphrase(lock, passphrase_file, new=False)
+        key = read_signing_key(signing_key, passphrase=opened)
+    if needs_names(drop):
+        names = open_table(table, encoding=encoding, delimiter=delimiter).schema.names
+        drop = names_to_drop(drop, names)
+    declared = read_declared(bounds)
+    stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
+    with (
+        contextlib.nullcontext() if ledger is None else show.saying(stopped),
+        _charge(
+            ledger, secret, note, name=out.stem if name is None else name, budget=budget,
+            delta_cap=delta_cap, also_released=also_released, again=again,
+        ) as charge,
+    ):  # fmt: skip
+        if charge is not None and charge.ledger.signed:
+            contract = charge.ledger.contract
+            also_released = also_released or contract.also_released
+            if records_per_person is None and (person or contract.records_per_person > 1):
+                records_per_person = contract.records_per_person
+        written = write_model(
+            table,
+            out,
+            declared=declared,
+            epsilon=epsilon,
+            delta=delta,
+            drop=drop,
+            person=person,
+            records_per_person=records_per_person,
+            threshold_share=threshold,
+            name=name,
+            key=key,
+            pay=charge,
+            payment=Payment(ledger=charge is not None, also_released=also_released),
+            card=card,
+            owner_card=owner_card,
+            reads=[bounds, signing_key, passphrase_file, ledger, secret, note],
+            force=force,
+            encoding=encoding,
+            delimiter=delimiter,
+            n_jobs=jobs,
+        )
+    if charge is not None and charge.ledger.created:
+        show.print_message("note: the ledger is new; its contract is written")
+    stored = charge is not None and not charge.drawn
+    if stored:
+        show.print_message(
+            "note: this was paid for before, and is what was stored then; if the table has "
+            "changed, --again counts it anew, for a second charge"
+        )
+    guarantee = written.guarantee
+    if as_json:
+        show.print_json(
+            {
+                "model": str(written.model),
+                "kind": "private",
+                "columns": written.columns,
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "threshold": written.threshold,
+                "spent": 0.0 if stored else guarantee.epsilon,
+                "left": None if charge is None else charge.left_epsilon,
+                "guarantee": guarantee.to_json() | {"also_released": also_released},
+                "warnings": list(written.warnings),
+            }
+        )
+    for warning in written.warnings:
+        show.print_message(f"warning: {warning}")
+    if as_json:
+        return
+    show.echo(f"model      {out}  ({show.counted(written.columns, 'column')}, for anybody)")
+    if written.fingerprint is None:
+        show.echo("signed by  nobody: readers cannot tell it from a forged one; see --signing-key")
+    else:
+        show.echo(f"signed by  {written.fingerprint}")
+    if threshold is not None:
+        found = written.threshold
+        show.echo(f"threshold  {'drowned in noise' if found is None else f'{found:.6g}'}")
+    if charge is None:
+        show.echo("charged    nowhere: every model and answer of this table costs its own price")
+    else:
+        now = "nothing now" if stored else f"epsilon {guarantee.epsilon:g}"
+        show.echo(f"charged    {now}; {charge.left_epsilon:g} of the budget is left everywhere")
+    for what, page in (("card", card), ("owner", owner_card)):
+        if page is not None:
+            stays = "" if what == "card" else "  (stays with you: do not forward)"
+            show.echo(f"{what:<9}  {page}{stays}")
+    show.echo(guarantee.sentence())
+    if also_released:
+        show.echo("The table also left as a release, which the guarantee does not cover.")
+
+
+@contextlib.contextmanager
+def _charge(
+    where: str | None,
+    secret: Path | None,
+    note: Path | None,
+    *,
+    name: str,
+    budget: str | None,
+    delta_cap: str | None,
+    also_released: bool,
+    again: bool,
+) -> Iterator[ModelCharge | None]:
+    """What pays for the model, with the ledger open; nothing where there is none."""
+    if where is None:
+        yield None
+        return
+    from isinglass.curate.ledger.ledger import Ledger
+    from isinglass.epsilon import femto, micro
+    from isinglass.errors import ModelError
+    from isinglass.publish.model_charge import ModelCharge
+
+    cap = None if budget is None else micro(budget, "--budget")
+    delta = None if delta_cap is None else femto(delta_cap, "--delta-cap")
+    if cap is None and not Ledger.begun(where):
+        raise ModelError(
+            "--budget must be given when a ledger is first used: the most epsilon that is ever "
+            "spent on this table"
+        )
+    with Ledger(where, secret=secret, note=note) as opened:
+        yield ModelCharge(
+            opened, name, cap, delta, also_released or None, secrets.token_hex(8) if again else None
+        )

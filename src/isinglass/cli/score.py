@@ -1,0 +1,180 @@
+"""`isinglass score`: scores of records by a model that somebody handed over."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isinglass.cli import options, show
+
+if TYPE_CHECKING:
+    from isinglass.detect.score_file import Scorer
+
+SHOWN = 10
+
+
+def score(
+    records: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="CSV, Parquet or Arrow file with a header.")
+    ],
+    model: Path = typer.Option(
+        ..., "--model", help="A model.zip, or an autoencoder's .onnx file, as isinglass wrote it."
+    ),
+    out: Annotated[
+        Path | None, options.out("Write row and score of all records to this .csv or .parquet.")
+    ] = None,
+    n_outliers: int | None = typer.Option(
+        None,
+        "-n",
+        "--n-outliers",
+        help="Show the strangest n; default: those above the model's threshold, or 10 without one.",
+    ),
+    explain: bool = typer.Option(
+        False, "--explain", help="Say what share of its score each column of an anomaly has."
+    ),
+    signer: str | None = typer.Option(
+        None,
+        "--signer",
+        metavar="FILE|FINGERPRINT",
+        help="Who must have signed the model; default: whoever signed the first of its name.",
+    ),
+    unsigned: bool = typer.Option(
+        False, "--unsigned", help="Take a model that nobody signed: anybody may have made it."
+    ),
+    own_rows: options.OwnRows = False,
+    drop: options.Drop = [],
+    jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
+    force: options.Force = False,
+    encoding: options.Encoding = "utf8",
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Score RECORDS by a model, offline: the higher, the stranger. Rows are numbered from 0.
+
+    Columns are found by their names; others are passed over. A signature proves nothing unless you
+    know whose it is: compare the fingerprint with the owner. Example:
+
+    isinglass score new.csv --model model.zip --unsigned --explain
+    """
+    from isinglass.cli.options import names_to_drop
+    from isinglass.detect.score_file import score_file
+    from isinglass.errors import ModelError
+    from isinglass.files import refuse_targets
+    from isinglass.table.read import open_table
+
+    if n_outliers is not None and n_outliers < 1:
+        raise ModelError(f"-n must be >= 1, got {n_outliers}")
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise ModelError(f"-o must be a .csv or .parquet file, got {out.name}")
+        refuse_targets({"the scores": out}, [records, model], force=force)
+    if not own_rows and _was_counted(records):
+        raise ModelError(
+            "RECORDS is a table that a model of yours was made from: no guarantee covers scores of "
+            "its own rows; pass --own-rows if they stay with you"
+        )
+    table = open_table(records, encoding=encoding, delimiter=delimiter)
+    scorer, of = _opened(
+        model, signer, unsigned=unsigned, drop=names_to_drop(drop, table.schema.names), jobs=jobs
+    )
+    most = n_outliers
+    if most is None and (scorer.threshold is None or not as_json):
+        most = SHOWN
+    listed: list[float] = []
+    with show.Bar() as bar, _writer(out, force=force) as write:
+
+        def take(first: int, scores: Any) -> None:
+            write(first, scores)
+            if as_json:
+                listed.extend(scores.tolist())
+
+        found = score_file(scorer, table, take, most=most, explain=explain, progress=bar)
+    if n_outliers is None and scorer.threshold is not None:
+        anomalies = [a for a in found.anomalies if a.score > scorer.threshold]
+    else:
+        anomalies = found.anomalies
+    if as_json:
+        picked = [
+            {"row": a.row, "score": a.score}
+            | ({"columns": [{"name": n, "share": s} for n, s in a.columns]} if explain else {})
+            for a in anomalies
+        ]
+        document = {"rows": found.rows, "scores": listed, "threshold": scorer.threshold}
+        show.print_json(document | {"anomalies": picked})
+        return
+    show.echo(f"rows       {found.rows:,}, numbered from 0")
+    show.echo(f"model      {of}")
+    if scorer.threshold is None:
+        show.echo("threshold  none: here are the strangest rows, whether or not they are anomalies")
+    else:
+        show.echo(f"threshold  {scorer.threshold:.6g}, with {found.above:,} rows above it")
+    show.echo("")
+    lines = [("rank", "row", "score", *(["by"] if explain else []))]
+    for rank, a in enumerate(anomalies, start=1):
+        by = ", ".join(f"{name} {100 * share:.0f} %" for name, share in a.columns[:3])
+        lines.append((str(rank), str(a.row), f"{a.score:.6g}", *([by] if explain else [])))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        numbers = "  ".join(word.rjust(w) for word, w in zip(line[:3], widths, strict=False))
+        show.echo("  ".join([numbers, *line[3:]]))
+    if out is not None:
+        show.echo(f"all {found.rows:,} are in {out}")
+
+
+def _opened(
+    path: Path, signer: str | None, *, unsigned: bool, drop: list[str], jobs: int
+) -> tuple[Scorer, str]:
+    """The model, once its signer is the right one, and what to call it."""
+    from isinglass.detect.onnx_file import read_autoencoder
+    from isinglass.detect.private.load import open_model
+    from isinglass.detect.protobuf import is_onnx
+    from isinglass.detect.score_file import AutoencoderScorer, PrivateScorer
+    from isinglass.signing import check_signer
+
+    if is_onnx(path):
+        exported = read_autoencoder(path)
+        check_signer(
+            None, name=path.name, file=str(path), wanted=signer, unsigned=unsigned,
+            say=show.print_message,
+        )  # fmt: skip
+        return AutoencoderScorer(exported, drop=drop), "an autoencoder, without any guarantee"
+    found, document = open_model(path, signer, unsigned=unsigned, say=show.print_message)
+    by = "not signed" if found.signer is None else f"signed by {found.signer.fingerprint}"
+    return PrivateScorer(document, n_jobs=jobs), f"{found.name}  ({by})"
+
+
+def _was_counted(records: Path) -> bool:
+    """Whether RECORDS is a table of this machine's owner: a check of files, never of records."""
+    from isinglass.release_register import Register
+
+    try:
+        return Register.has_counted() and Register().was_counted(records)
+    except OSError:
+        return False  # whoever opens it will say what is wrong
+
+
+@contextlib.contextmanager
+def _writer(out: Path | None, *, force: bool) -> Iterator[Callable[[int, Any], object]]:
+    """Writes rows and scores part by part; the file is whole or not there at all."""
+    if out is None:
+        yield lambda first, scores: None
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    from isinglass.files import whole_file
+
+    schema = pa.schema([("row", pa.int64()), ("score", pa.float64())])
+    kind: Any = csv.CSVWriter if out.suffix.lower() == ".csv" else pq.ParquetWriter
+    with whole_file(out, force=force) as temporary, kind(temporary, schema) as writer:
+
+        def write(first: int, scores: Any) -> None:
+            rows = pa.array(range(first, first + len(scores)), pa.int64())
+            writer.write_table(pa.table([rows, pa.array(scores)], schema=schema))
+
+        yield write

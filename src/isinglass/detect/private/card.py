@@ -1,0 +1,131 @@
+"""Card of a private model: what it promises and what it cannot do; it may be forwarded.
+
+Nothing on it was measured on the private table: it says settings, what noised counts show, and how
+such models did on public data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import isinglass
+from isinglass.detect.private.document import ModelDocument, column_facts
+from isinglass.detect.private.guarantee import ModelGuarantee
+from isinglass.detect.private.layout import SHORT_LEVELS, Layout
+from isinglass.formats import number
+from isinglass.kernels.grid import FAN
+from isinglass.plots import pages
+
+FORMAT = "isinglass-model-card-1"
+FOR_EVERYONE = (
+    "What this model says would be almost the same had your records never been in the table, so "
+    "nobody can learn much from it about you that could not be learned without you."
+)
+CANNOT_FIND = (
+    "records that are strange only beside their nearest neighbors (anomalies of local density)",
+    "how far beyond the declared bounds a value lies: it counts as lying on them",
+    "strange combinations that lie along none of the lines the model looks along",
+)
+#: As in docs/benchmarks/private.md: mean area under the curve over 13 labelled public files, half
+#: of each counted without labels and the other half scored, bounds twice the file's range.
+PUBLIC_DATA: dict[str, Any] = {
+    "source": "docs/benchmarks/private.md of isinglass",
+    "measure": "mean area under the ROC curve over 13 labelled public files, on rows not counted",
+    "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.912, "0.1": 0.870},
+    "isolation_forest_without_privacy": 0.920,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """How a model was paid for, and whether the table also left in another way: public settings."""
+
+    ledger: bool = False
+    also_released: bool = False
+
+    def sentences(self) -> list[str]:
+        """Both facts for a reader."""
+        said = [
+            "The price was charged to a ledger that adds up what was spent on this table before "
+            "the model left."
+            if self.ledger
+            else "The price was noted in no ledger: other models or answers from the same table, "
+            "if there are any, cost their own prices besides."
+        ]
+        if self.also_released:
+            said.append("The table also left as a release, which the guarantee does not cover.")
+        return said
+
+
+def card_facts(
+    document: ModelDocument, guarantee: ModelGuarantee, *, name: str, payment: Payment
+) -> dict[str, Any]:
+    """The card as it stands in the model's file."""
+    model = document.model
+    return {
+        "format": FORMAT,
+        "name": name,
+        "kind": "private",
+        "made_by": f"isinglass {isinglass.__version__}",
+        "for_everyone": FOR_EVERYONE,
+        "guarantee": guarantee.to_json(),
+        "payment": payment.sentences(),
+        "ledger": payment.ledger,
+        "also_released": payment.also_released,
+        "columns": [column_facts(column) for column in model.layout.columns],
+        "rounds": model.layout.rounds,
+        "threshold": document.threshold,
+        "threshold_share": document.threshold_share,
+        "records": {
+            "about": round(model.n_estimated),
+            "give_or_take": math.ceil(2 * _deviation_of_n(model.layout, guarantee)),
+            "why": "read from noised counts; the number itself is private",
+        },
+        "cannot_find": list(CANNOT_FIND),
+        "on_public_data": PUBLIC_DATA,
+    }
+
+
+def _deviation_of_n(layout: Layout, guarantee: ModelGuarantee) -> float:
+    """The standard deviation of the number of records, as `n_records` estimates it."""
+    cells = [FAN + 1] * len(layout.numbers) + [c.n_cells for c in layout.categories]
+    if layout.rounds == 1:
+        cells += [SHORT_LEVELS[0]] * layout.n_projections
+    return guarantee.price.rounds[0].deviation / math.sqrt(sum(1 / n for n in cells))
+
+
+def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str] | None) -> str:
+    """The card as a page; with what only its owner may see, if that is given."""
+    public = facts["on_public_data"]
+    return pages.render(
+        "isinglass/detect/private/card.html.j2",
+        card=facts,
+        guarantee=facts["guarantee"],
+        signer=signer,
+        owner=None if owner is None else [(value, what) for what, value in owner.items()],
+        columns=[(column["name"], _declared(column)) for column in facts["columns"]],
+        records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
+        threshold=_threshold(facts),
+        public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
+        + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
+    )
+
+
+def _declared(column: dict[str, Any]) -> str:
+    if "categories" in column:
+        return "; ".join(map(str, column["categories"])) + "; other"
+    said = f"{column['low']:g} to {column['high']:g}"
+    if column["step"] is not None:
+        said += f", in steps of {column['step']:g}"
+    return said + (", by orders of magnitude" if column["log"] else "")
+
+
+def _threshold(facts: dict[str, Any]) -> str:
+    share, found = facts["threshold_share"], facts["threshold"]
+    if share is None:
+        return "none was asked for"
+    if found is None:
+        return f"asked for {share:g} of the records, which noise drowns"
+    return f"{number(found)}, for about {share:g} of the records"

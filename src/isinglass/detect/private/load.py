@@ -1,0 +1,55 @@
+"""Load a model file: what it holds is checked, and so is who signed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from isinglass import model
+from isinglass.detect.private.detector import PrivateDetector
+from isinglass.detect.private.document import ModelDocument, read_document
+from isinglass.errors import ModelError
+from isinglass.signing import check_signer
+
+
+def load_model(
+    path: str | Path, signer: str | Path | None = None, *, unsigned: bool = False
+) -> PrivateDetector:
+    """Load a private detector from the file that `PrivateDetector.save` or the command wrote.
+
+    `signer` is the fingerprint of whoever must have signed it, or the file of their public key.
+    Without one, the signer of the first file of a model's name is noted in your folder, and any
+    other is refused afterwards; a signature by itself proves nothing. A file without a signature is
+    refused unless `unsigned`.
+
+    Examples
+    --------
+    >>> table = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> fitted = ig.PrivateDetector(epsilon=1, bounds=(-10, 10)).fit(table)
+    >>> fitted.save("model.zip")
+    >>> loaded = ig.load_model("model.zip", unsigned=True)
+    >>> record = [[6.0, -7.0]]
+    >>> bool(loaded.anomaly_score(record) == fitted.anomaly_score(record))
+    True
+    """
+    return PrivateDetector._loaded(open_model(path, signer, unsigned=unsigned)[1])
+
+
+def open_model(
+    path: str | Path,
+    signer: str | Path | None = None,
+    *,
+    unsigned: bool = False,
+    say: Callable[[str], object] = lambda text: None,
+) -> tuple[model.ModelFile, ModelDocument]:
+    """A model file and its document, once its signer is found to be the right one."""
+    found = model.read(path)
+    try:
+        document = read_document(found.entries["model.json"])
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"{path} is not a model file that can be used: {error}") from None
+    # Last: what cannot be read must not settle whose signature is expected.
+    check_signer(
+        found.signer, name=found.name, file=str(path), wanted=signer, unsigned=unsigned, say=say
+    )
+    return found, document

@@ -1,0 +1,93 @@
+"""Records of one person: no more than are paid for, whatever the other rows are."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from isinglass.errors import TableError
+from isinglass.publish.persons import refuse_repeated, rows_to_keep
+from isinglass.table.read import open_table
+
+KEY = b"k" * 32
+
+
+def table(persons):
+    return open_table(pa.table({"who": persons}))
+
+
+def kept(persons, most):
+    keep, n_more = rows_to_keep(table(persons), "who", most, key=KEY)
+    return keep, n_more
+
+
+def test_nobody_has_more_rows_than_said():
+    persons = np.random.default_rng(0).choice(["a", "b", "c", "d"], 300).tolist() + ["e"]
+    keep, n_more = kept(persons, 3)
+    counts = {p: int(keep[np.array(persons) == p].sum()) for p in "abcde"}
+    assert counts == {"a": 3, "b": 3, "c": 3, "d": 3, "e": 1}
+    assert n_more == 4
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_choice_among_one_persons_rows_is_no_other_rows_affair(most):
+    rng = np.random.default_rng(most)
+    persons = rng.choice(["a", "b", "c"], 60).astype(object)
+    before, _ = kept(persons.tolist(), most)
+    # One person comes, in many rows at any places; then one goes.
+    places = rng.integers(0, 60, 25)
+    more = np.insert(persons, places, "new")
+    after, _ = kept(more.tolist(), most)
+    np.testing.assert_array_equal(after[more != "new"], before)
+    left = persons != "b"
+    alone, _ = kept(persons[left].tolist(), most)
+    np.testing.assert_array_equal(alone, before[left])
+
+
+def test_the_key_is_fresh_every_time():
+    persons = ["a"] * 1000
+    one, two = (rows_to_keep(table(persons), "who", 20)[0] for _ in range(2))
+    assert one.sum() == two.sum() == 20
+    assert (one != two).any()
+
+
+def test_persons_of_a_csv_file_are_told_apart_as_they_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("who,x\n007,1\n7,2\n7.0,3\n7,4\n")
+    keep, n_more = rows_to_keep(open_table(path), "who", 1, key=KEY)
+    assert (keep[[0, 2]].all(), keep.sum(), n_more) == (True, 3, 1)
+
+
+@pytest.mark.parametrize("persons", [["a", None, "b"], ["a", "", "b"], [1, None, 2]])
+def test_a_row_of_nobody_is_refused(persons):
+    with pytest.raises(TableError, match="rows whose column who is empty"):
+        kept(persons, 1)
+
+
+def test_kinds_of_persons():
+    for persons in (["a", "b", "a"], [1, 2, 1], pa.array(["a", "b", "a"]).dictionary_encode()):
+        keep, n_more = kept(persons, 1)
+        assert (keep.sum(), n_more) == (2, 1)
+    with pytest.raises(TableError, match="no column named whom"):
+        rows_to_keep(table(["a"]), "whom", 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dropped", "refused"),
+    [
+        ({"patient_id": [i // 3 for i in range(90)]}, True, True),
+        ({"patient_id": [i // 3 for i in range(90)]}, False, True),
+        ({"patient_id": list(range(90))}, True, False),
+        ({"zip": [f"Z{i // 3}" for i in range(90)]}, True, True),
+        ({"ward": [f"W{i % 4}" for i in range(90)]}, True, False),
+        ({"age": [i // 3 for i in range(90)]}, False, False),
+        ({"day": pa.array([i // 3 for i in range(90)], pa.date32())}, True, False),
+    ],
+)
+def test_an_identifier_that_repeats_is_refused(columns, dropped, refused):
+    opened, names = open_table(pa.table(columns)), list(columns)
+    given = (names, []) if dropped else ([], names)
+    if refused:
+        with pytest.raises(TableError, match="looks like an identifier, and repeats"):
+            refuse_repeated(opened, *given)
+    else:
+        refuse_repeated(opened, *given)
