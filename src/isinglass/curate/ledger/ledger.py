@@ -9,23 +9,24 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isinglass.curate.ledger.backends.connect import connect
 from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
 from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.entries import Entry, keyed, unsealed
 from isinglass.curate.ledger.head import Head
-from isinglass.curate.ledger.model_charge import charge
 from isinglass.curate.ledger.model_spend import NO_MODELS, ModelSpend, ModelTotals
-from isinglass.curate.ledger.replay import EverywhereBudget, replayed
 from isinglass.curate.ledger.state import Books, agreed, metric_facts, warm
 from isinglass.curate.ledger.transaction import Keeper
-from isinglass.curate.ledger.verify import Verified, verified
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
 from isinglass.epsilon import text
 from isinglass.errors import CuratorError, LedgerError
+
+if TYPE_CHECKING:
+    from isinglass.curate.ledger.replay import EverywhereBudget, Replay
+    from isinglass.curate.ledger.verify import Verified
 
 
 class Ledger:
@@ -221,7 +222,7 @@ class Ledger:
             if amount is None:
                 raise ValueError("share must be given where the contract has no budget for a user")
             after = terms.amended(shares={user: amount})
-            spent = replayed(self._keeper.db, self._keeper.secret).curators.most
+            spent = self._replayed().curators.most
             if spent > after.curators:
                 raise LedgerError(
                     f"a share of {text(amount)} does not fit: at some place {text(spent)} is spent "
@@ -304,7 +305,7 @@ class Ledger:
         refuse_cap("micro", micro)
         with self._keeper.writing() as found:
             books = self._signed(found, (), agreement, user)
-            replay = replayed(self._keeper.db, self._keeper.secret)
+            replay = self._replayed()
             replay.refuse_everywhere("the charge", micro, user)
             row = _terms("everywhere", books.version, facts)
             self._keeper.add([row._replace(user=user, influence=math.inf, micro=micro)])
@@ -336,6 +337,8 @@ class Ledger:
         else asks the ledger meanwhile waits, for a minute at most.
         """
         spend = ModelSpend(micro, femto, rho, records_per_person)
+        from isinglass.curate.ledger.model_charge import charge  # an answer has no use for it
+
         return charge(self._keeper, spend, draw, request_id, digest)
 
     @property
@@ -351,17 +354,25 @@ class Ledger:
         books = self._keeper.known
         return NO_MODELS if books is None else books.models
 
+    def _replayed(self) -> Replay:
+        """All entries once more, in order."""
+        from isinglass.curate.ledger.replay import replayed  # an answer has no use for it
+
+        return replayed(self._keeper.db, self._keeper.secret)
+
     def everywhere_budget(self) -> EverywhereBudget:
         """What may still be spent at every place at once, by a model or otherwise."""
         with self._keeper.alone():
             agreed(self._keeper.books())
-            return replayed(self._keeper.db, self._keeper.secret).room()
+            return self._replayed().room()
 
     def verify(self, *, head: str | None = None) -> Verified:
         """Check every entry, every spend against its cap, and the heads noted here and elsewhere.
 
         `head` is what `Ledger.head` returned once, kept where the ledger's holder cannot reach.
         """
+        from isinglass.curate.ledger.verify import Verified, verified
+
         heads = [] if head is None else [Head.read(head)]
         with self._keeper.alone():
             db = self._keeper.db
