@@ -1,6 +1,7 @@
 """The other commands, help, and what importing costs."""
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -74,7 +75,13 @@ def test_the_demo_tells_the_story(tmp_path):
         assert chapter["verdict"] == "recovered"
         assert chapter["strongest"]["low"] > chapter["strongest"]["baseline"]
         assert chapter["detection"]["low"] <= chapter["detection"]["rate"]
+    counted = story["guaranteed"]
+    # What it tells of a value is what it tells of values that were never counted: 8,700 each.
+    assert abs(counted["read"] - counted["read_uncounted"]) < 0.08
+    assert counted["certainty"] == pytest.approx(math.e / (1 + math.e), abs=1e-6)
+    assert 1 <= counted["found"] <= 40
     page = (tmp_path / "d" / "report.html").read_text()
+    assert f"{counted['found']}/{story['top']}" in page
     assert f"{shared['found']}/{story['top']}" in page
     for foreign in ("http://", "https://", "<script", "src="):
         assert foreign not in page

@@ -1,4 +1,4 @@
-"""`isinglass demo`: three airlines release, a miner finds outliers, an airline audits."""
+"""`isinglass demo`: three airlines, three ways to find anomalies together, and what leaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def demo(
     out: Annotated[Path, options.out("Folder for what it writes.")] = Path("isinglass-demo"),
     as_json: options.AsJson = False,
 ) -> None:
-    """Three airlines release flights; a miner finds the outliers; an audit shows what leaks."""
+    """Three airlines look for outliers together, in three ways; an audit shows what each tells."""
     from isinglass.demo.page import render
     from isinglass.demo.story import run
     from isinglass.errors import PrivacyWarning
@@ -44,7 +44,25 @@ def _told(story: Story) -> list[str]:
     lines = [""]
     for title, chapter in chapters.items():
         lines += [title, *_chapter(chapter, story.top), ""]
-    return [*lines, "Both are heuristics: nothing is proved about what they hide.", ""]
+    lines += ["Both are heuristics: nothing is proved about what they hide.", ""]
+    return [*lines, "A guaranteed model (counts with exact noise)", *_guaranteed(story), ""]
+
+
+def _guaranteed(story: Story) -> list[str]:
+    from isinglass.auditing.report import text as words
+
+    told = story.guaranteed
+    return [
+        f"  found       {told.found} of the {story.top} strongest outliers, by anybody who has the "
+        "model; it misses what is",
+        "              strange only in how values go together",
+        f"  got back    {words.share(told.read)} of the values that are missing in a record of "
+        f"aurora's; {words.share(told.read_uncounted)} where",
+        "              the record was not counted: nearly the same, as is proved",
+        f"  guarantee   epsilon {told.epsilon:g}, delta {told.delta:g} for every record: from even "
+        "odds, nobody can be surer",
+        f"              than {words.share(told.certainty)} that it was counted",
+    ]
 
 
 def _chapter(chapter: Chapter, top: int) -> list[str]:

@@ -24,6 +24,7 @@ def render(story: Story) -> str:
         alpha=f"{ALPHA:g}",
         shared=_chapter(story.shared_key, story),
         own=_chapter(story.multiparty, story),
+        guaranteed=_guaranteed(story),
         much=words.share(RECOVERED_GAIN),
         some=words.share(PARTLY_RECOVERED_GAIN),
     )
@@ -75,6 +76,21 @@ def _chapter(chapter: Chapter, story: Story) -> dict[str, Any]:
         "had_to_know": had_to_know(chapter.snoop),
         "found": [pooled, alone],
         "got_back": got_back,
+    }
+
+
+def _guaranteed(story: Story) -> dict[str, Any]:
+    """What the page shows of the guaranteed model."""
+    told = story.guaranteed
+    best = "By anybody who has the model, among all records"
+    guess = "Whoever knows all of a record but one value"
+    blind = f"For records that were kept out of the counts: {words.share(told.read_uncounted)}."
+    read = words.share(told.read)
+    return {
+        "chapter": told,
+        "certainty": words.share(told.certainty),
+        "found": _row(best, told.found / story.top, f"{told.found}/{story.top}"),
+        "got_back": _row(guess, told.read, read, mark=told.read_uncounted, below=blind),
     }
 
 
