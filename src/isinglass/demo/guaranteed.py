@@ -18,7 +18,7 @@ from isinglass.detect.private.model import PrivateModel
 from isinglass.detect.private.noise import price_rounds
 from isinglass.detect.private.records import CodedRecords
 from isinglass.detect.private.rounds import one_round, one_round_model
-from isinglass.epsilon import FEMTO, femto, micro
+from isinglass.epsilon import femto, micro
 
 Array = NDArray[Any]
 
