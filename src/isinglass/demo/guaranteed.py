@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,7 @@ def guaranteed_scores(
     # The rows are chosen at random, since neighboring moments are much alike.
     out = np.random.default_rng(0).permutation(len(tables[0])) < HELD_OUT
     counted = [tables[0][~out], *tables[1:]]
-    noised = [one_round(layout, noise, lambda X=X: [_records(X)], n_jobs=-1) for X in counted]
+    noised = (one_round(layout, noise, _source(X), n_jobs=-1) for X in counted)
     model = one_round_model(layout, functools.reduce(operator.add, noised))
     reach = WITHIN * np.ptp(tables[0], axis=0)
     some = counted[0][:: len(counted[0]) // HELD_OUT][:HELD_OUT]
@@ -87,6 +88,10 @@ def _read(model: PrivateModel, X: Array, columns: tuple[NumberColumn, ...], reac
         scores = model.scores(_records(tried), n_jobs=-1).reshape(len(X), _CANDIDATES)
         hits[:, j] = np.abs(candidates[scores.argmin(axis=1)] - X[:, j]) <= reach[j]
     return float(hits.mean())
+
+
+def _source(X: Array) -> Callable[[], list[CodedRecords]]:
+    return lambda: [_records(X)]
 
 
 def _records(X: Array) -> CodedRecords:
