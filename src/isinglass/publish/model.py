@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
 from isinglass.detect.private.table_records import table_records
-from isinglass.documents import canonical_json
+from isinglass.documents import canonical_json, read_json
 from isinglass.errors import ModelError, TableError
 from isinglass.files import refuse_targets, whole_file
 from isinglass.messages import spell
@@ -129,7 +128,7 @@ def write_model(
         document = draw() if pay is None else pay(price, request, draw)
     data = packed(document, name=name, key=key, payment=payment)
     model.write(out, data, force=force)
-    facts = json.loads(model.unpack(data).entries["card.json"])
+    facts = read_json(model.unpack(data).entries["card.json"])
     fingerprint = None if key is None else key.signer.fingerprint
     for target, owner in ((card, None), (owner_card, counted)):
         if target is not None:
