@@ -16,7 +16,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 from pathlib import Path
@@ -165,6 +165,30 @@ def measured(contender: Contender, file: str, n_splits: int, n_draws: int) -> tu
     return float(auc), float(precision)
 
 
+def kept(
+    contender: Contender, files: Sequence[str], options: argparse.Namespace
+) -> list[tuple[float, float]]:
+    """What was measured of each file, now or by an earlier run with the same settings."""
+    found = []
+    for file in files:
+        name = f"{contender.name} {file} {options.splits} {options.draws}".replace(" ", "_")
+        stored = Path(options.keep, f"{name}.json")
+        if stored.exists():
+            auc, precision = json.loads(stored.read_text())
+            found.append((auc, precision))
+            continue
+        if options.only and options.only not in contender.name:
+            raise LookupError(contender.name)
+        try:
+            found.append(measured(contender, file, options.splits, options.draws))
+        except (ValueError, FloatingPointError) as failure:
+            print(f"{contender.name} failed on {file}: {type(failure).__name__}")
+            found.append((0.5, 0.0))
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        stored.write_text(json.dumps(found[-1]))
+    return found
+
+
 def ranking(options: argparse.Namespace) -> list[str]:
     """The table: a line a contender, the mean over files first."""
     files = options.files.split(",") if options.files else FILES
@@ -178,18 +202,12 @@ def ranking(options: argparse.Namespace) -> list[str]:
         f"|---|---|{'---|' * len(files)}",
     ]
     for contender in CONTENDERS:
-        if options.only and options.only not in contender.name:
-            continue
-        found = []
         try:
-            for file in files:
-                try:
-                    found.append(measured(contender, file, options.splits, options.draws))
-                except (ValueError, FloatingPointError) as failure:
-                    print(f"{contender.name} failed on {file}: {type(failure).__name__}")
-                    found.append((0.5, 0.0))
+            found = kept(contender, files, options)
         except ImportError as missing:
             lines.append(f"| {contender.name} | not measured: {missing.name} is not installed |")
+            continue
+        except LookupError:  # not asked for, and not measured before
             continue
         auc, precision = np.mean(found, axis=0)
         cells = " | ".join(f"{a:.3f} ({p:.2f})" for a, p in found)
@@ -329,6 +347,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--files", default="", help="names with commas between; default: all 13")
     parser.add_argument("--only", default="", help="contenders whose name has this in it")
+    parser.add_argument(
+        "--keep", default="build/private", help="folder of what earlier runs measured; it goes on"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # small files drown in noise, which is what is measured
     if options.speed:
