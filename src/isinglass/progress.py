@@ -9,4 +9,4 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def quiet(stage: str, done: int, total: int | None) -> None:
-    """Nobody is listening."""
+    """Callback that does nothing."""
