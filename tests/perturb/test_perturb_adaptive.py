@@ -83,10 +83,11 @@ def test_the_noise_has_the_size_of_its_row_and_column(table, veil):
 
 def test_the_key_gives_the_records_back(table, veil, tmp_path):
     released = veil.transform_rows(table, 0)
-    np.testing.assert_allclose(veil.inverse_transform(released), table, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        veil.inverse_transform(released[700:], first_row=700), table[700:], rtol=1e-9, atol=1e-9
-    )
+    scales, units = veil.key_scales()
+    grid = scales.min() * units / 2**18  # on which the release is rounded
+    assert (np.abs(veil.inverse_transform(released) - table) <= grid).all()
+    later = veil.inverse_transform(released[700:], first_row=700)
+    assert (np.abs(later - table[700:]) <= grid).all()
     veil.save_key(tmp_path / "a.key")
     back = load_key(tmp_path / "a.key")
     np.testing.assert_array_equal(back.transform_rows(table[5:90], 5), released[5:90])

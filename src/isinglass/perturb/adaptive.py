@@ -13,10 +13,10 @@ from isinglass import chance
 from isinglass.errors import ReleaseError
 from isinglass.kernels.likelihoods import drawn_levels
 from isinglass.messages import warn
-from isinglass.perturb.base import Perturbation
 from isinglass.perturb.key import KeyFile
 from isinglass.perturb.noise import row_chunks
 from isinglass.perturb.registry import Strength, Variant
+from isinglass.perturb.rounding import RoundedNoise, noise_grid, round_to_grid
 from isinglass.table.survey import Survey
 from isinglass.threads import one_thread, spread
 
@@ -44,7 +44,7 @@ class AdaptiveNoiseKey:
     units: Array = field(repr=False)  # deviation of every column
 
 
-class AdaptiveNoise(Perturbation):
+class AdaptiveNoise(RoundedNoise):
     r"""Release $z_i = x_i + s_i u \cdot y_i$: gaussian noise whose size s is the record's own.
 
     u are the columns' standard deviations. s grows with the distance to a record's neighbors
@@ -200,9 +200,13 @@ class AdaptiveNoise(Perturbation):
     def _perturb(self, X: Array, first_row: int) -> Array:
         self._refuse_new(first_row, len(X))
         out = np.empty_like(X)
+        # One grid for all rows, since that of a row would tell the size of its noise.
+        grid = noise_grid(self._key.scales.min() * self._key.units)
         for rows in row_chunks(*X.shape):
             noise = self._noise(first_row, rows)
             noise += X[rows]
+            if self.rounds_noise:
+                round_to_grid(noise, grid)
             out[rows] = noise
         return out
 

@@ -60,6 +60,8 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     key_type: ClassVar[type]
     #: The key is a pad: the same key on other records would subtract out.
     draws_noise: bool = False
+    #: Noisy numbers are rounded, so that their last digits tell nothing.
+    rounds_noise: bool = False
     #: Columns keep their names and units.
     keeps_columns: ClassVar[bool] = False
     #: Row i of the release belongs to row i of the table.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from isinglass import chance
 from isinglass.perturb.noise import row_chunks
 from isinglass.perturb.registry import Strength, Variant
+from isinglass.perturb.rounding import RoundedNoise, noise_grid, round_to_grid
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.table.survey import Survey
 
@@ -27,7 +28,7 @@ class GeometricKey:
     stream: NDArray[np.uint64] = field(repr=False)  # key of the row-indexed noise
 
 
-class GeometricPerturbation(ScaledPerturbation):
+class GeometricPerturbation(RoundedNoise, ScaledPerturbation):
     r"""Release $z = R x + t + e$ for a secret rotation, a secret shift and noise per record.
 
     Guarantee: none; heuristic.
@@ -133,8 +134,11 @@ class GeometricPerturbation(ScaledPerturbation):
 
     def _add_noise(self, moved: Array, first_row: int, size: float) -> None:
         stream, width = chance.Stream(self._key.stream), moved.shape[1]
+        grid = noise_grid(np.full(width, abs(size)))
         for rows in row_chunks(len(moved), width):
             noise = stream.normal(first_row + rows.start, rows.stop - rows.start, width)
             noise *= size
             noise += moved[rows]
+            if size > 0 and self.rounds_noise:
+                round_to_grid(noise, grid)
             moved[rows] = noise

@@ -12,8 +12,8 @@ from scipy.special import ndtr, ndtri
 
 from isinglass import chance
 from isinglass.messages import warn
-from isinglass.perturb.base import Perturbation
 from isinglass.perturb.registry import Strength, Variant
+from isinglass.perturb.rounding import RoundedNoise, noise_grid, round_factors, round_to_grid
 from isinglass.table.survey import Survey
 
 Array = NDArray[Any]
@@ -41,7 +41,7 @@ class AdditiveNoiseKey:
     scales: Array = field(repr=False)  # standard deviation of the noise of every column
 
 
-class AdditiveNoise(Perturbation):
+class AdditiveNoise(RoundedNoise):
     r"""Release $Z = X + Y$, with noise $Y$ independent in every entry.
 
     Guarantee: none; heuristic. No bound holds for every table: how many records fit a released
@@ -160,9 +160,12 @@ class AdditiveNoise(Perturbation):
 
     def _perturb(self, X: Array, first_row: int) -> Array:
         out = np.empty_like(X)
+        grid = noise_grid(self._key.scales)
         for rows in row_chunks(*X.shape):
             noise = self._noise(first_row, rows, X.shape[1])
             noise += X[rows]
+            if self.rounds_noise:
+                round_to_grid(noise, grid)
             out[rows] = noise
         return out
 
@@ -185,7 +188,7 @@ class MultiplicativeNoiseKey:
     stream: NDArray[np.uint64] = field(repr=False)  # key of the row-indexed stream
 
 
-class MultiplicativeNoise(Perturbation):
+class MultiplicativeNoise(RoundedNoise):
     r"""Release $Z = X \cdot M$, entry by entry, with random factors $M$ around one.
 
     Guarantee: none; heuristic.
@@ -263,6 +266,8 @@ class MultiplicativeNoise(Perturbation):
         for rows in row_chunks(*X.shape):
             factors = self._factors(first_row, rows, X.shape[1])
             factors *= X[rows]
+            if self.rounds_noise:
+                round_factors(factors, self.scale)
             out[rows] = factors
         return out
 

@@ -18,6 +18,7 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
 from isinglass.auditing.files.origin import (
+    digits_line,
     kept_line,
     noise_line,
     order_line,
@@ -280,6 +281,10 @@ def audit_files(
             lines += [line] if policy is not None and policy.kept == "few" else []
     if policy is not None and policy.noise == "drawn" and policy.asks_about(OUTSIDER):
         line = noise_line(draws_noise=perturbation is not None and perturbation.draws_noise)
+        lines += [] if line.met else [line]
+    if policy is not None and policy.noise == "drawn" and perturbation is not None:
+        noisy = perturbation.draws_noise and perturbation.keeps_rows
+        line = digits_line(rounded=not noisy or perturbation.rounds_noise)
         lines += [] if line.met else [line]
     seeded = (facts is not None and facts.seeded) or bool(getattr(perturbation, "seeded", False))
     lines += [line for line in (secret_line(seeded or stated is not facts),) if line is not None]

@@ -26,6 +26,7 @@ ORIGIN = "it is known how the release was made"
 ORDER = "the order of the rows tells nothing"
 KEPT = "how records depend on the kept columns can be read to the end"
 NOISE = "noise hides the records from an outsider"
+DIGITS = "the last digits of noisy numbers tell nothing"
 SECRET = "the key came from secret randomness"
 #: Share of a column's variance that kept values may explain beyond what the audit can read.
 _UNREAD = 0.1
@@ -125,6 +126,23 @@ def noise_line(*, draws_noise: bool) -> PolicyLine:
         "the method maps equal records to equal rows, and an outsider who counts them may get "
         'more than the attacks listed; use a method with noise (release.noise = "any" in the '
         "policy goes by the attacks alone)",
+        met=False,
+    )
+
+
+def digits_line(*, rounded: bool) -> PolicyLine:
+    """Whether noisy numbers are rounded; else their last digits rule out nearly all other records.
+
+    Noise is one of 2**52 numbers, so a float64 says of most candidate values that they cannot lie
+    beneath it, however large the noise is. Releases by older keys are not rounded.
+    """
+    if rounded:
+        return PolicyLine(DIGITS, "they are rounded", met=True)
+    return PolicyLine(
+        DIGITS,
+        "they are not rounded, as in releases of older versions, and rule out nearly every value "
+        'but the true one; release the table again (release.noise = "any" in the policy goes by '
+        "the attacks alone)",
         met=False,
     )
 
