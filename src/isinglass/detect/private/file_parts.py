@@ -1,4 +1,4 @@
-"""Parts of a private model's file: model, card and graph, all made from the model's document."""
+"""Parts of a private model's file: model, card, graph and page, made from the model's document."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
 from isinglass.detect.private.noise import ModelPrice, price_rounds
 from isinglass.detect.private.onnx_model import onnx_bytes
+from isinglass.detect.private.score_page import score_page
 from isinglass.documents import canonical_json
 from isinglass.signing import SigningKey
 
@@ -37,4 +38,6 @@ def packed(
     entries = {"model.json": document, "card.json": canonical_json(card)}
     if (graph := onnx_bytes(read)) is not None:
         entries["model.onnx"] = graph
+    signer = None if key is None else key.signer.fingerprint
+    entries["score.html"] = score_page(read, document, card, signer=signer).encode()
     return model.pack(name, entries, key=key)
