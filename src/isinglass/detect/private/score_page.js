@@ -102,6 +102,7 @@ function cut(strangest) {
 async function openFile(file) {
   const mine = ++turn, isCurrent = () => mine === turn;
   at("results").hidden = at("error").hidden = true;
+  at("error").textContent = "";
   at("progress").hidden = false;
   say(`Scoring ${printable(file.name)} …`);
   try {
@@ -155,7 +156,7 @@ function strangeRow({ row, score, cells, codes }) {
   const line = element("tr", "");
   const cellsOfLine = [["score", score.toPrecision(6)]];
   if (MODEL.threshold !== null) {
-    cellsOfLine.push(["above the threshold", score > MODEL.threshold ? "yes" : "no"]);
+    cellsOfLine.push(["above threshold", score > MODEL.threshold ? "yes" : "no"]);
   }
   const head = element("th", `row ${shown(row)}`);
   head.scope = "row";

@@ -22,7 +22,9 @@ def score_page(
     `data` are the bytes of the document. The directions of projections go with it, so that the
     page need not draw them anew.
     """
-    directions = document.model.layout.W.astype(int).tolist() if document.model.layout.numbers else []
+    directions = (
+        document.model.layout.W.astype(int).tolist() if document.model.layout.numbers else []
+    )
     share = document.threshold_share
     return pages.render(
         "isinglass/detect/private/score.html.j2",
