@@ -216,7 +216,8 @@ def test_what_the_page_does_not_go_with(here):
     del entries["score.html"]
     Path("old.zip").write_bytes(pack("old", entries))
     words = ("score", "--model", "old.zip", "--unsigned")
-    assert "holds no page" in refused(*words, "--page", "p.html")
+    assert "holds no page" in inside(*words, "--page", "p.html").stderr
+    assert not Path("p.html").exists()
     assert inside(*words, "new.csv").returncode == 0
 
 

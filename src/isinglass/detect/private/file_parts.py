@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from isinglass import model
-from isinglass.detect.private.card import Payment, card_facts
+from isinglass.detect.private.card import Payment, card_facts, declared_values
 from isinglass.detect.private.document import ModelDocument, read_document
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
 from isinglass.detect.private.noise import ModelPrice, price_rounds
 from isinglass.detect.private.onnx_model import onnx_bytes
-from isinglass.detect.private.score_page import score_page
-from isinglass.documents import canonical_json
+from isinglass.documents import canonical_json, read_json
+from isinglass.formats import number
+from isinglass.plots import pages
 from isinglass.signing import SigningKey
+
+#: One after the other they are the page's only script.
+_SCRIPTS = ("score_model.js", "score_values.js", "score_csv.js", "score_page.js")
 
 
 def price_of(document: ModelDocument) -> ModelPrice:
@@ -39,5 +45,30 @@ def packed(
     if (graph := onnx_bytes(read)) is not None:
         entries["model.onnx"] = graph
     signer = None if key is None else key.signer.fingerprint
-    entries["score.html"] = score_page(read, document, card, signer=signer).encode()
+    entries["score.html"] = _score_page(read, document, card, signer=signer).encode()
     return model.pack(name, entries, key=key)
+
+
+def _score_page(
+    document: ModelDocument, data: bytes, card: dict[str, Any], *, signer: str | None
+) -> str:
+    """The page: it follows from the model's document, its card and its signer alone.
+
+    `data` are the bytes of the document. The directions of projections go with it, so that the
+    page need not draw them anew.
+    """
+    directions = (
+        document.model.layout.W.astype(int).tolist() if document.model.layout.numbers else []
+    )
+    share = document.threshold_share
+    return pages.render(
+        "isinglass/detect/private/score.html.j2",
+        card=card,
+        guarantee=card["guarantee"],
+        signer=signer,
+        columns=[(column["name"], declared_values(column)) for column in card["columns"]],
+        threshold=None if document.threshold is None else number(document.threshold),
+        share=None if share is None else f"{100 * share:g} %",
+        model=pages.data({"model": read_json(data), "directions": directions}),
+        script=pages.script(*(f"isinglass/detect/private/{name}" for name in _SCRIPTS)),
+    )
