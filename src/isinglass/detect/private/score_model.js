@@ -139,11 +139,15 @@ function project(model, cells) {
   return v;
 }
 
-function projectionTerm(model, t, v) {
-  const { count, shift, perBin } = model.bins;
+// The bin of a projection. Half a unit keeps the quotient away from whole numbers and rounding.
+function binOf({ count, shift, perBin }, t, v) {
   const place = (v + shift[t] + 0.5) * perBin[t];
-  const bin = place < 0 ? 0 : Math.min(Math.floor(place), count - 1);
-  return model.projections[t][bin] + Math.max(Math.abs(v) - model.edge, 0);
+  return place < 0 ? 0 : Math.min(Math.floor(place), count - 1);
+}
+
+function projectionTerm(model, t, v) {
+  const term = model.projections[t][binOf(model.bins, t, v)];
+  return term + Math.max(Math.abs(v) - model.edge, 0);
 }
 
 function ownTerm(model, j, cell) {

@@ -152,7 +152,7 @@ function showStrangest() {
 
 function strangeRow({ row, score, cells, codes }) {
   const shares = sharesOf(MODEL, cells, codes, score).slice(0, 3);
-  const by = shares.map(([name, share]) => `${printable(name)} ${Math.round(100 * share)}\u00a0%`);
+  const by = shares.map(([name, share]) => `${printable(name)} (${Math.round(100 * share)}\u00a0%)`);
   const line = element("tr", "");
   const cellsOfLine = [["score", score.toPrecision(6)]];
   if (MODEL.threshold !== null) {
