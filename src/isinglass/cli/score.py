@@ -186,7 +186,7 @@ def _write_page(
         raise ModelError(f"{path} is an autoencoder, which has no page; score with this command")
     found, _ = open_model(path, signer, unsigned=unsigned, say=show.print_message)
     if "score.html" not in found.entries:
-        raise ModelError(f"{path} holds no page, as files of older versions do not")
+        raise ModelError(f"{path} holds no page; score with this command")
     with whole_file(page, force=force) as temporary:
         temporary.write_bytes(found.entries["score.html"])
     by = None if found.signer is None else found.signer.fingerprint

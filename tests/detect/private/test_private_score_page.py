@@ -173,6 +173,22 @@ def test_a_file_of_29_columns_stays_small_with_its_page(folder):
     assert (folder / "wide.html").stat().st_size < 150_000
 
 
+def test_many_categories_are_counted_in_words_and_a_page_too_large_is_left_out(
+    tmp_path, monkeypatch
+):
+    values = [f"v{i:04}" for i in range(2000)]
+    found = ig.PrivateDetector(categories={"v": values}, epsilon=10).fit(
+        pd.DataFrame({"v": RNG.choice(values[:3], 3000)})
+    )
+    found.save(tmp_path / "m.zip")
+    page = model.read(tmp_path / "m.zip").entries["score.html"].decode()
+    assert "v0049; 1,950 more; other" in page
+    assert page.count("v0050") == page.count("v1999") == 1
+    monkeypatch.setitem(model.ENTRIES, "score.html", len(page) - 1)
+    found.save(tmp_path / "n.zip")
+    assert "score.html" not in model.read(tmp_path / "n.zip").entries
+
+
 def test_texts_in_data_cannot_leave_their_element():
     found = pages.data({"a": "</script><!-- & \u2028"})
     assert not set(found.text) & set("<>&\u2028")

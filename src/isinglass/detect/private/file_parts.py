@@ -18,6 +18,7 @@ from isinglass.signing import SigningKey
 
 #: One after the other they are the page's only script.
 _SCRIPTS = ("score_model.js", "score_values.js", "score_csv.js", "score_page.js")
+_MOST_SHOWN = 50  # of a column's categories, in words; the page knows them all
 
 
 def price_of(document: ModelDocument) -> ModelPrice:
@@ -36,7 +37,8 @@ def packed(
 ) -> bytes:
     """The bytes of a model file; they follow from the document and from public settings.
 
-    The graph is left out where onnx is not installed: whoever has the document can make it.
+    The graph is left out where onnx is not installed: whoever has the document can make it. So is
+    a page that would be too large, because the model may have been paid for by now.
     """
     read = read_document(document)  # what was written can be read
     guarantee = ModelGuarantee(price_of(read))
@@ -45,7 +47,9 @@ def packed(
     if (graph := onnx_bytes(read)) is not None:
         entries["model.onnx"] = graph
     signer = None if key is None else key.signer.fingerprint
-    entries["score.html"] = _score_page(read, document, card, signer=signer).encode()
+    page = _score_page(read, document, card, signer=signer).encode()
+    if len(page) <= model.ENTRIES["score.html"]:
+        entries["score.html"] = page
     return model.pack(name, entries, key=key)
 
 
@@ -66,9 +70,19 @@ def _score_page(
         card=card,
         guarantee=card["guarantee"],
         signer=signer,
-        columns=[(column["name"], declared_values(column)) for column in card["columns"]],
+        columns=[
+            (column["name"], declared_values(_shortened(column))) for column in card["columns"]
+        ],
         threshold=None if document.threshold is None else number(document.threshold),
         share=None if share is None else f"{100 * share:g} %",
         model=pages.data({"model": read_json(data), "directions": directions}),
         script=pages.script(*(f"isinglass/detect/private/{name}" for name in _SCRIPTS)),
     )
+
+
+def _shortened(column: dict[str, Any]) -> dict[str, Any]:
+    """What was declared of a column, with the first of many categories, and how many more."""
+    more = len(column.get("categories", ())) - _MOST_SHOWN
+    if more <= 0:
+        return column
+    return column | {"categories": [*column["categories"][:_MOST_SHOWN], f"{more:,} more"]}
