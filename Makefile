@@ -13,7 +13,7 @@ endif
 # One BLAS thread per test process: two processes share the cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo setup postgresql lint style types docs test check check-all bench peers soak clean
+.PHONY: help demo setup postgresql chromium lint style types docs test check check-all bench peers soak clean
 
 help:
 	@echo "make demo   three airlines release their flights, a miner finds the outliers"
@@ -50,7 +50,7 @@ $(VENV)/.kernels: $(VENV)/.all $(wildcard src/isinglass/kernels/*.py)
 	$(TEST_ENV) $(BIN)/python -m tests.compile
 	@touch $@
 
-setup: $(VENV)/.kernels postgresql
+setup: $(VENV)/.kernels postgresql chromium
 
 # The ledger's tests start a PostgreSQL server of their own, and say so where there is none. Only
 # its programs are installed: no server is left running, and nothing happens where they are.
@@ -65,6 +65,18 @@ postgresql:
 	  export DEBIAN_FRONTEND=noninteractive; \
 	  $$install > /dev/null 2>&1 || { timeout 120 apt-get update -qq && $$install; } > /dev/null 2>&1 || \
 	    echo "PostgreSQL could not be installed; its tests will be skipped"; \
+	fi
+
+# The page that scores records is tested in a browser, and its tests say so where there is none.
+chromium:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || \
+	command -v chromium-browser > /dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing Chromium for the tests of the page that scores records"; \
+	  install="timeout 300 apt-get install -y -qq --no-install-recommends chromium"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  $$install > /dev/null 2>&1 || { timeout 120 apt-get update -qq && $$install; } > /dev/null 2>&1 || \
+	    echo "Chromium could not be installed; its tests will be skipped"; \
 	fi
 
 demo: $(VENV)/.base
@@ -89,11 +101,11 @@ docs: $(VENV)/.docs
 # says which files begin.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -r s
 
-test: $(VENV)/.kernels postgresql
+test: $(VENV)/.kernels postgresql chromium
 	$(PYTEST) --durations 10 -m "not matrix"
 
 # Types and pages are checked beside the tests, whenever these wait, and shown below them.
-check: style $(VENV)/.kernels $(VENV)/.docs postgresql
+check: style $(VENV)/.kernels $(VENV)/.docs postgresql chromium
 	@nice $(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
 	nice $(MAKE) --no-print-directory docs > $(VENV)/docs.log 2>&1 & docs=$$!; \
 	$(MAKE) --no-print-directory test; tests=$$?; \
@@ -108,7 +120,7 @@ check: style $(VENV)/.kernels $(VENV)/.docs postgresql
 # table, made of what its tests left.
 check-all: SHELL := bash
 check-all: .SHELLFLAGS := -o pipefail -c
-check-all: lint $(VENV)/.kernels postgresql
+check-all: lint $(VENV)/.kernels postgresql chromium
 	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	rm -rf build/redteam; export ISINGLASS_REDTEAM=$(abspath build/redteam); \

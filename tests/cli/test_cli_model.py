@@ -189,6 +189,38 @@ def test_an_unsigned_model_is_refused_until_asked_for(here):
     assert done.stderr == "warning: n.zip is not signed: anybody may have made or changed it\n"
 
 
+def test_the_page_is_taken_out_once_the_signer_is_right(here):
+    words = ("score", "--model", "m.zip", "--page", "p.html")
+    thief = "0" * 40
+    assert "not by the signer given" in refused(*words, "--signer", thief)
+    assert not Path("p.html").exists()
+    found = document(*words, "--signer", "k.pub")
+    public = json.loads(Path("k.pub").read_text())
+    assert found == {"page": "p.html", "model": "m", "signer": public["fingerprint"]}
+    assert Path("p.html").read_bytes() == model_file.read("m.zip").entries["score.html"]
+    assert "exists" in refused(*words)
+    assert f"signed by {public['fingerprint']}" in inside(*words, "--force").stdout
+    inside(*MAKE[:-1], "n.zip")
+    unsigned = ("score", "--model", "n.zip", "--page", "n.html")
+    assert "is not signed" in refused(*unsigned)
+    assert inside(*unsigned, "--unsigned").returncode == 0
+
+
+def test_what_the_page_does_not_go_with(here):
+    words = ("score", "--model", "m.zip")
+    assert "RECORDS is missing" in refused(*words)
+    said = refused(*words, "new.csv", "--page", "p.html", "-o", "s.csv")
+    assert said.endswith("leave out RECORDS and -o\n")
+    assert "must be an .html file" in refused(*words, "--page", "m.zip", "--force")
+    entries = model_file.read("m.zip").entries
+    del entries["score.html"]
+    Path("old.zip").write_bytes(pack("old", entries))
+    words = ("score", "--model", "old.zip", "--unsigned")
+    assert "holds no page" in inside(*words, "--page", "p.html").stderr
+    assert not Path("p.html").exists()
+    assert inside(*words, "new.csv").returncode == 0
+
+
 def test_broken_and_forged_models_are_one_sentence(here):
     good = Path("m.zip").read_bytes()
     entries = model_file.unpack(good).entries

@@ -19,8 +19,9 @@ SHOWN = 10
 
 def score(
     records: Annotated[
-        Path, typer.Argument(metavar="RECORDS", help="CSV, Parquet or Arrow file with a header.")
-    ],
+        Path | None,
+        typer.Argument(metavar="RECORDS", help="CSV, Parquet or Arrow file with a header."),
+    ] = None,
     model: Path = typer.Option(
         ..., "--model", help="A model.zip, or an autoencoder's .onnx file, as isinglass wrote it."
     ),
@@ -32,6 +33,12 @@ def score(
         "-n",
         "--n-outliers",
         help="Show the strangest n; default: those above the model's threshold, or 10 without one.",
+    ),
+    page: Path | None = typer.Option(
+        None,
+        "--page",
+        help="Score nothing, but write the model's page, an .html file: it scores CSV files in a "
+        "browser, offline.",
     ),
     explain: bool = typer.Option(
         False, "--explain", help="Say what share of its score each column of an anomaly has."
@@ -60,12 +67,19 @@ def score(
 
     isinglass score new.csv --model model.zip --unsigned --explain
     """
+    if page is not None:
+        scoring = {"RECORDS": records, "-o": out, "-n": n_outliers, "--explain": explain or None}
+        _refuse_beside_page([name for name, value in scoring.items() if value is not None])
+        _write_page(page, model, signer, unsigned=unsigned, force=force, as_json=as_json)
+        return
     from isinglass.cli.options import names_to_drop
     from isinglass.detect.score_file import score_file
     from isinglass.errors import ModelError
     from isinglass.files import refuse_targets
     from isinglass.table.read import open_table
 
+    if records is None:
+        raise ModelError("RECORDS is missing: name a file to score, or --page to write the page")
     if n_outliers is not None and n_outliers < 1:
         raise ModelError(f"-n must be >= 1, got {n_outliers}")
     if out is not None:
@@ -143,8 +157,48 @@ def _opened(
         )  # fmt: skip
         return AutoencoderScorer(exported, drop=drop), "an autoencoder, without any guarantee"
     found, document = open_model(path, signer, unsigned=unsigned, say=show.print_message)
-    by = "not signed" if found.signer is None else f"signed by {found.signer.fingerprint}"
-    return PrivateScorer(document, n_jobs=jobs), f"{found.name}  ({by})"
+    by = None if found.signer is None else found.signer.fingerprint
+    return PrivateScorer(document, n_jobs=jobs), _titled(found.name, by)
+
+
+def _refuse_beside_page(given: list[str]) -> None:
+    from isinglass.errors import ModelError
+
+    if given:
+        raise ModelError(
+            f"--page writes the model's page and scores nothing; leave out {' and '.join(given)}"
+        )
+
+
+def _write_page(
+    page: Path, path: Path, signer: str | None, *, unsigned: bool, force: bool, as_json: bool
+) -> None:
+    """Take the page out of a model's file, once its signer is the right one."""
+    from isinglass.detect.private.load import open_model
+    from isinglass.detect.protobuf import is_onnx
+    from isinglass.errors import ModelError
+    from isinglass.files import refuse_targets, whole_file
+
+    if page.suffix.lower() != ".html":
+        raise ModelError(f"--page must be an .html file, got {page.name}")
+    refuse_targets({"the page": page}, [path], force=force)
+    if is_onnx(path):
+        raise ModelError(f"{path} is an autoencoder, which has no page; score with this command")
+    found, _ = open_model(path, signer, unsigned=unsigned, say=show.print_message)
+    if "score.html" not in found.entries:
+        raise ModelError(f"{path} holds no page; score with this command")
+    with whole_file(page, force=force) as temporary:
+        temporary.write_bytes(found.entries["score.html"])
+    by = None if found.signer is None else found.signer.fingerprint
+    if as_json:
+        show.print_json({"page": str(page), "model": found.name, "signer": by})
+        return
+    show.echo(f"page   {page}  (scores CSV files in any browser, offline)")
+    show.echo(f"model  {_titled(found.name, by)}")
+
+
+def _titled(name: str, fingerprint: str | None) -> str:
+    return f"{name}  ({'not signed' if fingerprint is None else f'signed by {fingerprint}'})"
 
 
 def _was_counted(records: Path) -> bool:

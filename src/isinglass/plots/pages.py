@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -15,6 +19,34 @@ if TYPE_CHECKING:
 
 #: Pictures are drawn in one size of letters, and shown a little larger than they are drawn.
 _ENLARGED = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """What stands on a page as it is: a script of ours, or data for it."""
+
+    text: str
+
+    def __html__(self) -> str:
+        return self.text
+
+    @property
+    def digest(self) -> str:
+        """What a page's policy calls it by."""
+        return f"sha256-{base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()}"
+
+
+def script(*names: str) -> Verbatim:
+    """Scripts by their paths, as templates have them, one after the other."""
+    return Verbatim("\n".join(_source(name)[0] for name in names))
+
+
+def data(value: Any) -> Verbatim:
+    """JSON for a page's script; whatever texts are in it, they end no element and begin none."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Verbatim(text)
 
 
 def render(template: str, **values: Any) -> str:

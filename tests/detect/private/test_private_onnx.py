@@ -84,5 +84,6 @@ def test_without_onnx_the_file_has_no_graph(tmp_path, monkeypatch):
     fitted = ig.PrivateDetector(bounds=(-9, 9)).fit(RNG.normal(size=(5000, 2)))
     assert onnx_bytes(fitted._document) is None
     fitted.save(tmp_path / "m.zip")
-    assert set(model.read(tmp_path / "m.zip").entries) == {"model.json", "card.json"}
+    entries = {"model.json", "card.json", "score.html"}
+    assert set(model.read(tmp_path / "m.zip").entries) == entries
     ig.load_model(tmp_path / "m.zip", unsigned=True)

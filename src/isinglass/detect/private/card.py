@@ -105,7 +105,7 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         guarantee=facts["guarantee"],
         signer=signer,
         owner=None if owner is None else [(value, what) for what, value in owner.items()],
-        columns=[(column["name"], _declared(column)) for column in facts["columns"]],
+        columns=[(column["name"], declared_values(column)) for column in facts["columns"]],
         records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
         threshold=_threshold(facts),
         public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
@@ -113,7 +113,8 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
     )
 
 
-def _declared(column: dict[str, Any]) -> str:
+def declared_values(column: dict[str, Any]) -> str:
+    """What a column can hold, for a reader."""
     if "categories" in column:
         return "; ".join(map(str, column["categories"])) + "; other"
     said = f"{column['low']:g} to {column['high']:g}"

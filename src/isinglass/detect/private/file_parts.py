@@ -1,16 +1,24 @@
-"""Parts of a private model's file: model, card and graph, all made from the model's document."""
+"""Parts of a private model's file: model, card, graph and page, made from the model's document."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from isinglass import model
-from isinglass.detect.private.card import Payment, card_facts
+from isinglass.detect.private.card import Payment, card_facts, declared_values
 from isinglass.detect.private.document import ModelDocument, read_document
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
 from isinglass.detect.private.noise import ModelPrice, price_rounds
 from isinglass.detect.private.onnx_model import onnx_bytes
-from isinglass.documents import canonical_json
+from isinglass.documents import canonical_json, read_json
+from isinglass.formats import number
+from isinglass.plots import pages
 from isinglass.signing import SigningKey
+
+#: One after the other they are the page's only script.
+_SCRIPTS = ("score_model.js", "score_values.js", "score_csv.js", "score_page.js")
+_MOST_SHOWN = 50  # of a column's categories, in words; the page knows them all
 
 
 def price_of(document: ModelDocument) -> ModelPrice:
@@ -29,7 +37,8 @@ def packed(
 ) -> bytes:
     """The bytes of a model file; they follow from the document and from public settings.
 
-    The graph is left out where onnx is not installed: whoever has the document can make it.
+    The graph is left out where onnx is not installed: whoever has the document can make it. So is
+    a page that would be too large, because the model may have been paid for by now.
     """
     read = read_document(document)  # what was written can be read
     guarantee = ModelGuarantee(price_of(read))
@@ -37,4 +46,43 @@ def packed(
     entries = {"model.json": document, "card.json": canonical_json(card)}
     if (graph := onnx_bytes(read)) is not None:
         entries["model.onnx"] = graph
+    signer = None if key is None else key.signer.fingerprint
+    page = _score_page(read, document, card, signer=signer).encode()
+    if len(page) <= model.ENTRIES["score.html"]:
+        entries["score.html"] = page
     return model.pack(name, entries, key=key)
+
+
+def _score_page(
+    document: ModelDocument, data: bytes, card: dict[str, Any], *, signer: str | None
+) -> str:
+    """The page: it follows from the model's document, its card and its signer alone.
+
+    `data` are the bytes of the document. The directions of projections go with it, so that the
+    page need not draw them anew.
+    """
+    directions = (
+        document.model.layout.W.astype(int).tolist() if document.model.layout.numbers else []
+    )
+    share = document.threshold_share
+    return pages.render(
+        "isinglass/detect/private/score.html.j2",
+        card=card,
+        guarantee=card["guarantee"],
+        signer=signer,
+        columns=[
+            (column["name"], declared_values(_shortened(column))) for column in card["columns"]
+        ],
+        threshold=None if document.threshold is None else number(document.threshold),
+        share=None if share is None else f"{100 * share:g} %",
+        model=pages.data({"model": read_json(data), "directions": directions}),
+        script=pages.script(*(f"isinglass/detect/private/{name}" for name in _SCRIPTS)),
+    )
+
+
+def _shortened(column: dict[str, Any]) -> dict[str, Any]:
+    """What was declared of a column, with the first of many categories, and how many more."""
+    more = len(column.get("categories", ())) - _MOST_SHOWN
+    if more <= 0:
+        return column
+    return column | {"categories": [*column["categories"][:_MOST_SHOWN], f"{more:,} more"]}
