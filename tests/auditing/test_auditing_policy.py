@@ -288,6 +288,18 @@ def test_a_demand_that_names_no_attacker_means_the_insider():
     assert failing(Policy(maximum_gain=0.1, attacker="outsider"), found) == []
 
 
+def test_a_limit_for_the_outsider_counts_what_a_sample_shows_of_the_shape_of_records():
+    named = AttackerResult("outsider", "", RESISTED, 0.1, 0.05, 0.15)
+    sample = attack("posterior", gain_high=0.3, attacker="acquainted")
+    found = replace(findings(sample), attackers=(named,))
+    (line,) = failing(Policy(attackers={"outsider": 0.2}), found)
+    assert "0.300 for one who knows what such records look like" in line
+    assert failing(Policy(attackers={"outsider": 0.31}), found) == []
+    with_pairs = replace(sample, n_pairs=60)
+    found = replace(findings(with_pairs), attackers=(named,))
+    assert failing(Policy(attackers={"outsider": 0.2}), found) == []
+
+
 def test_what_somebody_could_have_run_and_nobody_did_fails_his_demand():
     skipped = SkippedAttack("known_input", said("no pairs"), applicable=True, attacker="acquainted")
     found = findings(attack(gain_high=0.0, high=0.2, attacker="outsider"), skipped=[skipped])

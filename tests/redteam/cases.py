@@ -11,6 +11,7 @@ from tests.redteam import by_pairs as pairs
 from tests.redteam import by_release as alone
 from tests.redteam import making as mk
 from tests.redteam import tables as t
+from tests.redteam.by_digits import DIGITS
 from tests.redteam.by_order import ORDERED
 from tests.redteam.by_turning import TURNED
 from tests.redteam.harness import Case
@@ -112,4 +113,4 @@ FIRST = [
          mk.foreign(mammography, mk.fresh_synthetic)),
 ]  # fmt: skip
 
-CASES = [*FIRST, *MORE, *KEPT, *TURNED, *PATTERNS, *ORDERED]
+CASES = [*FIRST, *MORE, *KEPT, *TURNED, *PATTERNS, *ORDERED, *DIGITS]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from isinglass.auditing.attackers import ACQUAINTED, INSIDER
+from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
 from isinglass.auditing.findings import (
     MODEL,
     AttackResult,
@@ -287,6 +287,9 @@ class Policy:
                 if name not in self.attackers:
                     high = self._high_apart(findings, high)
                 told = f"{_beside(high, limit)} at the upper limit"
+                if name == OUTSIDER and (shape := _shape_of_records(findings)) > max(high, limit):
+                    told = f"{_beside(shape, limit)} for one who knows what such records look like"
+                    high = shape
                 told += "; too few rows to tell members from others" if found.unclear else ""
                 yield PolicyLine(demand, told, high <= limit)
 
@@ -425,6 +428,23 @@ def _article(attacker: str) -> str:
     """An attacker as the subject of a sentence."""
     others = {"acquainted": "somebody acquainted", "key_holder": "a key holder"}
     return others.get(attacker, f"an {attacker}")
+
+
+def _shape_of_records(findings: Findings) -> float:
+    """The most that is gained by attacks with a sample and without a recognized record.
+
+    Where records have a structure (curves, templates, codewords), an outsider may know it without
+    having any record, or find it in the release by means that no list of attacks has. A sample
+    shows the same structure.
+    """
+    return max(
+        (
+            a.gain_high
+            for a in findings.attacks
+            if a.failed is None and a.attacker == ACQUAINTED and a.n_pairs is None
+        ),
+        default=0.0,
+    )
 
 
 def _lacks(skipped: SkippedAttack, attacker: str) -> bool:
