@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isinglass.detect.score_file import Scorer
 
 SHOWN = 10
+_UNSIGNED = "the model is not signed: anybody may have made or changed it"
 
 
 def score(
@@ -78,7 +79,7 @@ def score(
             "its own rows; pass --own-rows if they stay with you"
         )
     table = open_table(records, encoding=encoding, delimiter=delimiter)
-    scorer, of = _opened(
+    scorer, of, cautions = _opened(
         model, signer, unsigned=unsigned, drop=names_to_drop(drop, table.schema.names), jobs=jobs
     )
     most = n_outliers
@@ -104,7 +105,7 @@ def score(
             for a in anomalies
         ]
         document = {"rows": found.rows, "scores": listed, "threshold": scorer.threshold}
-        show.print_json(document | {"anomalies": picked})
+        show.print_json(document | {"anomalies": picked, "warnings": cautions})
         return
     show.echo(f"rows       {found.rows:,}, numbered from 0")
     show.echo(f"model      {of}")
@@ -127,10 +128,10 @@ def score(
 
 def _opened(
     path: Path, signer: str | None, *, unsigned: bool, drop: list[str], jobs: int
-) -> tuple[Scorer, str]:
-    """The model, once its signer is the right one, and what to call it."""
+) -> tuple[Scorer, str, list[str]]:
+    """The model, once its signer is the right one, what to call it, and what to warn of."""
     from isinglass.detect.onnx_file import read_autoencoder
-    from isinglass.detect.private.load import open_model
+    from isinglass.detect.private.load import doubts, open_model
     from isinglass.detect.protobuf import is_onnx
     from isinglass.detect.score_file import AutoencoderScorer, PrivateScorer
     from isinglass.signing import check_signer
@@ -141,10 +142,16 @@ def _opened(
             None, name=path.name, file=str(path), wanted=signer, unsigned=unsigned,
             say=show.print_message,
         )  # fmt: skip
-        return AutoencoderScorer(exported, drop=drop), "an autoencoder, without any guarantee"
+        of = "an autoencoder, without any guarantee"
+        return AutoencoderScorer(exported, drop=drop), of, [_UNSIGNED]
     found, document = open_model(path, signer, unsigned=unsigned, say=show.print_message)
+    cautions = doubts(found)
+    for caution in cautions:
+        show.print_message(f"warning: {caution}")
     by = "not signed" if found.signer is None else f"signed by {found.signer.fingerprint}"
-    return PrivateScorer(document, n_jobs=jobs), f"{found.name}  ({by})"
+    if found.signer is None:
+        cautions = [_UNSIGNED, *cautions]
+    return PrivateScorer(document, n_jobs=jobs), f"{found.name}  ({by})", cautions
 
 
 def _was_counted(records: Path) -> bool:
