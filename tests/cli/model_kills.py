@@ -106,7 +106,10 @@ class Kills:
             model_file.read("m.zip")
             assert spent == PRICE, "a model that was not paid for"
         leftovers = [path.read_bytes() for path in place.glob(".m.zip*")]
-        self._type_again(words, ended=ended, paid=paid)
+        # With all of its files in place it is done, although it was killed before it said so: then
+        # --renew asks for the next version.
+        done = renew and whole and not list(Path("home").glob("requests/*"))
+        self._type_again(words, done=ended or done, paid=paid)
         final = Path("m.zip").read_bytes()
         assert all(final.startswith(part) for part in leftovers), "a file of something else"
         if ended:
@@ -131,18 +134,18 @@ class Kills:
         assert spent in (0, PRICE), f"{spent} millionths were spent"
         return spent
 
-    def _type_again(self, words: list[str], *, ended: bool, paid: int) -> None:
+    def _type_again(self, words: list[str], *, done: bool, paid: int) -> None:
         """The same command gives the model, for one price in all; and then always those bytes."""
-        if not ended:
-            done = inside(*words, "--force")
-            assert done.returncode == 0, done.stderr
+        if not done:
+            again = inside(*words, "--force")
+            assert again.returncode == 0, again.stderr
         assert self._look(paid) == PRICE
         first = Path("m.zip").read_bytes()
         plain = [word for word in words[:-2] if word != "--renew"]
         Path("t.csv").unlink()
         for name in ("again.zip", "once more.zip"):
-            done = inside(*plain, "--force", "-o", name)
-            assert done.returncode == 0, done.stderr
+            stored = inside(*plain, "--force", "-o", name)
+            assert stored.returncode == 0, stored.stderr
             assert Path(name).read_bytes() == first
         assert self._look(paid) == PRICE
         assert list(Path("home").glob("requests/*")) == []
