@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.commands import inside
-from tests.cli.test_cli_model import document, refused, write
+from tests.cli.test_cli_model import document, refused
 
 import isinglass as ig
 from isinglass import model as model_file
@@ -20,7 +20,7 @@ from isinglass.publish.declared import Declared
 from isinglass.publish.model_charge import versions
 from isinglass.publish.model_request import ModelRequest, RequestId
 
-BASE = ("model", "t.csv", "--epsilon", "0.25", "--bounds", "b.csv", "--ledger", "l.db")
+BASE = ("model", "t.csv", "--epsilon", "0.25", "--bounds", "b.json", "--ledger", "l.db")
 MAKE = (*BASE, "--budget", 3, "--name", "ward")
 RENEW = (*BASE, "--name", "ward", "--renew")
 
@@ -29,8 +29,19 @@ RENEW = (*BASE, "--name", "ward", "--renew")
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ISINGLASS_HOME", str(tmp_path / "home"))
-    write("t.csv", np.random.default_rng(0).normal(size=(800, 3)))
-    Path("b.csv").write_text("a,-10,10\nb,-10,10\nc,-10,10\n")
+    write(0)
+    declare("abc")
+
+
+def write(seed, *, who=False):
+    """A table of categories alone: few counts, so that noise is drawn at once."""
+    rows = np.random.default_rng(seed).choice(["x", "y", "z"], size=(800, 3)).tolist()
+    lines = [",".join([*row, *([str(i)] if who else [])]) for i, row in enumerate(rows)]
+    Path("t.csv").write_text("\n".join(["a,b,c,who" if who else "a,b,c", *lines]) + "\n")
+
+
+def declare(columns, path="b.json", values=("x", "y")):
+    Path(path).write_text(json.dumps({name: {"categories": values} for name in columns}))
 
 
 def card(path):
@@ -46,7 +57,7 @@ def test_three_months_are_three_versions_and_three_prices(here):
     assert [first[n] for n in ("version", "supersedes", "expires")] == [1, None, "2099-01-31"]
     found = [first]
     for month in (2, 3):
-        write("t.csv", np.random.default_rng(month).normal(size=(800, 3)))
+        write(month)
         found.append(document(*RENEW, "-o", f"{month}.zip", "--card", f"{month}.html"))
     assert [f["spent"] for f in found] == [0.25] * 3
     assert [f["left"] for f in found] == [2.75, 2.5, 2.25]
@@ -83,10 +94,13 @@ def test_a_stored_model_asked_again_has_the_same_bytes(here):
 def test_a_renewal_needs_an_earlier_version(here):
     said = refused(*MAKE, "--renew", "-o", "m.zip")
     assert "no model called ward is paid for in this ledger" in said
-    assert "leave --renew out for a first one" in said
+    assert "for a first one leave --renew out" in said
+    assert "there is none to renew" in refused(*RENEW, "-o", "m.zip")  # without a budget, too
     assert not Path("l.db").exists()
     document(*MAKE, "-o", "m.zip")
-    assert "no model called other" in refused(*BASE, "--name", "other", "--renew", "-o", "n.zip")
+    said = refused(*BASE, "--name", "other", "--renew", "-o", "n.zip")
+    assert "no model called other" in said
+    assert "--name must be one that is (ward)" in said
     assert "leave --again out" in refused(*RENEW, "--again", "-o", "n.zip")
     assert "--renew, --secret" in refused(
         *BASE[:-2], "--no-ledger", "--name", "ward", "--renew", "-o", "n.zip"
@@ -130,7 +144,7 @@ def test_a_last_day_that_is_over_is_refused_before_anything_is_paid(here, monkey
 @pytest.mark.parametrize("drop", [(), ("--drop", "who"), ("--drop", "w*")])
 def test_what_was_paid_for_is_given_without_the_table(here, drop):
     if drop:
-        write("t.csv", np.random.default_rng(0).normal(size=(800, 3)), [("who", range(800))])
+        write(0, who=True)
     document(*MAKE, *drop, "-o", "m.zip")
     first = Path("m.zip").read_bytes()
     for broken in (lambda: os.remove("t.csv"), lambda: Path("t.csv").write_text("x\n\0")):
@@ -169,8 +183,8 @@ def test_an_entry_of_before_is_found_by_the_columns_that_were_stored(here):
         assert [model.about for model in ledger.paid_models()] == [{}]
     first = Path("m.zip").read_bytes()
     # With the table: more is declared than it holds, so only its columns tell the request.
-    Path("wide.csv").write_text(Path("b.csv").read_text() + "d,-10,10\n")
-    wide = [w if w != "b.csv" else "wide.csv" for w in MAKE]
+    declare("abcd", "wide.json")
+    wide = [w if w != "b.json" else "wide.json" for w in MAKE]
     assert document(*wide, "-o", "w.zip")["spent"] == 0
     # Without it: what is declared and not dropped is what was counted.
     os.remove("t.csv")
@@ -180,7 +194,7 @@ def test_an_entry_of_before_is_found_by_the_columns_that_were_stored(here):
         assert Path("n.zip").read_bytes() == Path("w.zip").read_bytes() == first
     for change in (("--drop", "a"), ("--threshold", 0.1), ("--person", "who")):
         assert "t.csv" in refused(*MAKE, *change, "-o", "n.zip", "--force")
-    Path("b.csv").write_text(Path("b.csv").read_text().replace("10", "9"))
+    declare("abc", values=("x", "z"))
     assert "t.csv" in refused(*MAKE, "-o", "n.zip", "--force")
 
 
@@ -279,6 +293,15 @@ def test_what_could_not_be_computed_is_paid_for_and_said(here):
     assert document(*other, "--again", "-o", "2.zip")["version"] == 2
     found = document(*RENEW, "-o", "3.zip")
     assert (found["version"], found["spent"], found["left"]) == (3, 0.25, 1.75)
+
+
+def test_a_renewal_that_does_not_fit_leaves_nothing_behind(here):
+    document(*MAKE, "-o", "1.zip")
+    done = inside(*[w if w != "0.25" else "2.9" for w in RENEW], "-o", "2.zip")
+    assert done.returncode == 1
+    assert "nothing was spent" in done.stderr
+    assert list(Path("home/requests").iterdir()) == []
+    assert not Path("2.zip").exists()
 
 
 def test_a_damaged_token_is_drawn_anew(here):

@@ -39,16 +39,20 @@ def model(
     ledger: options.LedgerFile = None,
     budget: options.Budget[str | None] = None,
     delta_cap: options.DeltaCap = None,
-    again: bool = typer.Option(
-        False, "--again", help="Count the table anew, for a second charge, if it has changed."
-    ),
     renew: bool = typer.Option(
         False,
         "--renew",
-        help="The same for the next version of a model, of which an earlier one must be paid for.",
+        help="Make the next version of a model whose table has changed, for a second charge; "
+        "refused where no version of its name was paid for.",
+    ),
+    again: bool = typer.Option(
+        False, "--again", help="Do what --renew does, even where no version was paid for."
     ),
     expires: str | None = typer.Option(
-        None, "--expires", metavar="YYYY-MM-DD", help="The last day on which it should be used."
+        None,
+        "--expires",
+        metavar="YYYY-MM-DD",
+        help="The last day of its use; scoring warns later.",
     ),
     secret: options.Secret = None,
     note: options.Note = None,
@@ -242,7 +246,7 @@ def _charge(
 
     cap = None if budget is None else micro(budget, "--budget")
     delta = None if delta_cap is None else femto(delta_cap, "--delta-cap")
-    if cap is None and not Ledger.begun(where):
+    if cap is None and not renew and not Ledger.begun(where):
         raise ModelError(
             "--budget must be given when a ledger is first used: the most epsilon that is ever "
             "spent on this table"

@@ -13,10 +13,11 @@ from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
 from isinglass.detect.private.validity import Validity, read_day
 from isinglass.epsilon import MICRO
-from isinglass.errors import CuratorError, ModelError
+from isinglass.errors import BudgetError, CuratorError, ModelError
 from isinglass.messages import spell
 from isinglass.publish.model_request import ModelRequest, RequestId
 from isinglass.publish.pending import PendingRequest
+from isinglass.table.columns import listed
 
 #: what the ledger keeps with a model: the digest of its settings as given, and its last day
 _GIVEN, _EXPIRES = "settings", "expires"
@@ -62,11 +63,13 @@ class ModelCharge:
             self._sign(request.records, request.micro, request.femto)
         known = versions(self.ledger, request.name)
         if self.renew and not known:
+            names = list(dict.fromkeys(request.name for request, _ in _requests(self.ledger)))
             raise ModelError(
                 f"no model called {request.name} is paid for in this ledger, so there is none to "
-                f"renew; see {spell('name')}, and leave {spell('renew', True)} out for a first one"
+                f"renew; {spell('name')} must be one that is ({listed(names) or 'there is none'}), "
+                f"and for a first one leave {spell('renew', True)} out"
             )
-        self._pending = PendingRequest(_address(self.where), request.as_given())
+        self._pending = PendingRequest(self._address, request.as_given())
         if self.again or self.renew:
             self._token = self._pending.token()
             found = [v for v in known if v.request.token == self._token]
@@ -108,16 +111,18 @@ class ModelCharge:
                 digest=digest,
                 about=about if self.expires is None else about | {_EXPIRES: str(self.expires)},
             )
-        except CuratorError:
-            if self._pending is not None:  # it is paid for, and there is nothing to go on with
-                self._pending.end()
+        except (
+            BudgetError,
+            CuratorError,
+        ):  # nothing is left to go on with
+            self.finish()
             raise
         (paid,) = [v for v in versions(self.ledger, request.name) if v.request == wanted]
         self._say(paid)
         return document
 
     def finish(self) -> None:
-        """The model is written: the next request for fresh noise is another one."""
+        """Nothing is left to do: the next request for fresh noise is another one."""
         if self._pending is not None:
             self._pending.end()
 
@@ -141,6 +146,11 @@ class ModelCharge:
         except (ValueError, ModelError):  # other settings, or a document of another caller
             return False
 
+    @property
+    def _address(self) -> str:
+        """Where the ledger is, by which its stopped requests are found again; no password."""
+        return repr(self.ledger) if "://" in self.where else os.path.realpath(self.where)
+
     def _sign(self, records: int, micro: int, femto: int) -> None:
         """Agree to the contract, or write one; then with as much delta as such models will need."""
         delta_cap = self.delta_cap
@@ -161,10 +171,11 @@ class ModelCharge:
 
 def versions(ledger: Ledger, name: str) -> list[Version]:
     """The models of a name that were paid for, in their order: this alone makes their numbers."""
-    read = [(RequestId.read(paid.request_id), paid) for paid in ledger.paid_models()]
-    of_name = [(request, paid) for request, paid in read if request and request.name == name]
+    of_name = [found for found in _requests(ledger) if found[0].name == name]
     return [Version(i, request, paid) for i, (request, paid) in enumerate(of_name, start=1)]
 
 
-def _address(where: str) -> str:
-    return where if "://" in where else os.path.realpath(where)
+def _requests(ledger: Ledger) -> list[tuple[RequestId, PaidModel]]:
+    """The models that were paid for here, with the parts of their requests."""
+    read = [(RequestId.read(paid.request_id), paid) for paid in ledger.paid_models()]
+    return [(request, paid) for request, paid in read if request is not None]
