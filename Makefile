@@ -151,6 +151,7 @@ peers: .venv-anonymeter/.made .venv-alc/.made
 soak: $(VENV)/.all postgresql
 	$(BIN)/python -m benchmarks.soak_release
 	$(BIN)/python -m benchmarks.soak_ledger
+	$(BIN)/python -m benchmarks.soak_model
 
 clean:
 	rm -rf $(VENV) isinglass-demo .mypy_cache .ruff_cache .hypothesis

@@ -24,11 +24,11 @@ SMALL = {
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
     "isinglass.cli.keygen": "a command, and so a module",
-    "isinglass.detect.private.load": "public: load_model, which makes what file_parts is made of",
     "isinglass.mechanisms": "public: the names in its stub file",
     "isinglass.metrics": "public: the names in its stub file",
     "isinglass.measure.assignment": "a lemma's greedy order, which benchmarks measure alone",
     "isinglass.theory.bounds": "public: the bounds of one paper, each a formula",
+    "isinglass.publish.pending": "what a stopped command leaves behind, apart from what it paid",
     "isinglass_papers.core.run": "the papers' only door, and so what their command imports",
 }
 

@@ -195,37 +195,57 @@ def check_signer(
 
 
 class Pins:
-    """The signer that each name had when it was first read, in the user's folder; last one wins."""
+    """The signer that each name had when it was first read, in the user's folder; last one wins.
+
+    Beside it, the versions of that name that were read, by who signed them.
+    """
 
     def __init__(self) -> None:
         self._path = files.home() / _PINS
 
     def noted(self, name: str) -> str | None:
         """The fingerprint that belongs to a name, if there is one."""
+        signers = [facts["signer"] for facts in self._of(name)]
+        return signers[-1] if signers else None
+
+    def note(self, name: str, fingerprint: str) -> None:
+        """Note the signer of a name from now on."""
+        if self.noted(name) != fingerprint:
+            self._add({"name": name, "signer": fingerprint})
+
+    def newest(self, name: str, fingerprint: str) -> int:
+        """The newest version of a name that was read here with this signer's signature, or 0."""
+        versions = [f.get("version") for f in self._of(name) if f["signer"] == fingerprint]
+        return max((v for v in versions if type(v) is int), default=0)
+
+    def note_version(self, name: str, fingerprint: str, version: int) -> None:
+        """Note that a version was read, whose signer is the one of its name."""
+        if self.newest(name, fingerprint) < version:
+            self._add({"name": name, "signer": fingerprint, "version": version})
+
+    def _of(self, name: str) -> list[dict[str, Any]]:
+        """What is noted of a name, in its order."""
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
-            return None
+            return []
         except OSError as error:
             raise ModelError(f"{self._path} cannot be read: {error.strerror}") from None
-        found = None
+        found = []
         for line in lines:
             try:
                 facts = read_json(line)
                 if facts["name"] == name and isinstance(facts["signer"], str):
-                    found = facts["signer"]
+                    found.append(facts)
             except (ValueError, LookupError, TypeError):
                 continue  # a line that a crash cut short
         return found
 
-    def note(self, name: str, fingerprint: str) -> None:
-        """Note the signer of a name from now on."""
-        if self.noted(name) == fingerprint:
-            return
+    def _add(self, facts: dict[str, Any]) -> None:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with files.open_to_append(self._path) as handle:
-                files.append_line(handle, json.dumps({"name": name, "signer": fingerprint}))
+                files.append_line(handle, json.dumps(facts))
         except OSError as error:
             raise ModelError(f"{self._path} cannot be written: {error.strerror}") from None
 

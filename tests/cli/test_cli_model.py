@@ -90,8 +90,9 @@ def test_the_document_of_a_model(here):
     found = document(*MAKE[:-1], "n.zip", "--delta", 0, "--records-per-person", 2)
     assert list(found) == [
         "model", "kind", "columns", "epsilon", "delta", "threshold", "spent", "left", "guarantee",
-        "warnings",
+        "warnings", "version", "supersedes", "expires",
     ]  # fmt: skip
+    assert (found["version"], found["supersedes"], found["expires"]) == (None, None, None)
     assert (found["model"], found["kind"], found["columns"]) == ("n.zip", "private", 3)
     assert (found["epsilon"], found["delta"], found["threshold"]) == (1.0, 0.0, None)
     assert (found["spent"], found["left"]) == (1.0, None)
@@ -101,7 +102,8 @@ def test_the_document_of_a_model(here):
 
 def test_the_document_of_scores(here):
     found = document("score", "new.csv", "--model", "m.zip", "--explain")
-    assert list(found) == ["rows", "scores", "threshold", "anomalies"]
+    assert list(found) == ["rows", "scores", "threshold", "anomalies", "warnings"]
+    assert found["warnings"] == []
     assert (found["rows"], len(found["scores"])) == (200, 200)
     anomalies = found["anomalies"]
     assert anomalies[0]["row"] == 7

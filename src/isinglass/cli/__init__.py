@@ -152,7 +152,8 @@ def _refused(error: Exception) -> bool:
 #: What `ask`, `plan`, `ledger` and `model` call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",
-    "n_components": "--components", "scale": "--scale-by", "threshold_share": "--threshold",
+    "n_columns": "--columns", "n_components": "--components", "scale": "--scale-by",
+    "threshold_share": "--threshold",
 } | {
     name: "--" + name.replace("_", "-")
     for name in (

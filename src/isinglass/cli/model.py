@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,8 @@ import typer
 from isinglass.cli import options, show
 
 if TYPE_CHECKING:
+    import datetime
+
     from isinglass.publish.model_charge import ModelCharge
 
 
@@ -38,8 +39,20 @@ def model(
     ledger: options.LedgerFile = None,
     budget: options.Budget[str | None] = None,
     delta_cap: options.DeltaCap = None,
+    renew: bool = typer.Option(
+        False,
+        "--renew",
+        help="Make the next version of a model whose table has changed, for a second charge; "
+        "refused where no version of its name was paid for.",
+    ),
     again: bool = typer.Option(
-        False, "--again", help="Count the table anew, for a second charge, if it has changed."
+        False, "--again", help="Do what --renew does, even where no version was paid for."
+    ),
+    expires: str | None = typer.Option(
+        None,
+        "--expires",
+        metavar="YYYY-MM-DD",
+        help="The last day of its use; scoring warns later.",
     ),
     secret: options.Secret = None,
     note: options.Note = None,
@@ -71,18 +84,19 @@ def model(
 
     Every column must be in --bounds or dropped; what they can hold must come from outside the
     table. With --person, that column is dropped, and no more records of anybody are counted than
-    --records-per-person. The same request again returns what was paid for. Example:
+    --records-per-person. The same request again returns what was paid for, even without TABLE;
+    --renew makes the next version of a table that changed. Example:
 
     isinglass model flights.csv --epsilon 1 --bounds bounds.json --person tail_number
     --ledger models.db --budget 3 -o model.zip
     """
-    from isinglass.cli.options import names_to_drop, needs_names, passphrase
+    from isinglass.cli.options import passphrase
     from isinglass.detect.private.card import Payment
+    from isinglass.detect.private.validity import read_day
     from isinglass.errors import ModelError
     from isinglass.publish.declared import read_declared
     from isinglass.publish.model import write_model
     from isinglass.signing import read_signing_key
-    from isinglass.table.read import open_table
 
     for option, page in (("--card", card), ("--owner-card", owner_card)):
         if page is not None and page.suffix.lower() != ".html":
@@ -99,26 +113,30 @@ def model(
             "--ledger FILE adds the price to what was spent on this table; name one, or say "
             "--no-ledger, which the card repeats, but not both"
         )
-    if no_ledger and (budget or delta_cap or again or secret or note):
+    if no_ledger and (budget or delta_cap or again or renew or secret or note):
         raise ModelError(
-            "--budget, --delta-cap, --again, --secret and --note go with --ledger; leave them out"
+            "--budget, --delta-cap, --again, --renew, --secret and --note go with --ledger; leave "
+            "them out"
         )
+    if again and renew:
+        raise ModelError(
+            "--renew does what --again does, for a model of which there is an earlier version; "
+            "leave --again out"
+        )
+    last_day = None if expires is None else read_day(expires, "--expires")
     if signing_key is None and (lock or passphrase_file):
         raise ModelError("--lock and --passphrase-file open a --signing-key; name one")
     key = None
     if signing_key is not None:
         opened = passphrase(lock, passphrase_file, new=False)
         key = read_signing_key(signing_key, passphrase=opened)
-    if needs_names(drop):
-        names = open_table(table, encoding=encoding, delimiter=delimiter).schema.names
-        drop = names_to_drop(drop, names)
     declared = read_declared(bounds)
     stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
     with (
         contextlib.nullcontext() if ledger is None else show.saying(stopped),
         _charge(
-            ledger, secret, note, name=out.stem if name is None else name, budget=budget,
-            delta_cap=delta_cap, also_released=also_released, again=again,
+            ledger, secret, note, budget=budget, delta_cap=delta_cap,
+            also_released=also_released, again=again, renew=renew, expires=last_day,
         ) as charge,
     ):  # fmt: skip
         if charge is not None and charge.ledger.signed:
@@ -140,6 +158,7 @@ def model(
             key=key,
             pay=charge,
             payment=Payment(ledger=charge is not None, also_released=also_released),
+            expires=last_day,
             card=card,
             owner_card=owner_card,
             reads=[bounds, signing_key, passphrase_file, ledger, secret, note],
@@ -151,11 +170,9 @@ def model(
     if charge is not None and charge.ledger.created:
         show.print_message("note: the ledger is new; its contract is written")
     stored = charge is not None and not charge.drawn
+    validity = written.validity
     if stored:
-        show.print_message(
-            "note: this was paid for before, and is what was stored then; if the table has "
-            "changed, --again counts it anew, for a second charge"
-        )
+        show.print_message(f"note: {_why_stored(validity.version, again=again or renew)}")
     guarantee = written.guarantee
     if as_json:
         show.print_json(
@@ -170,6 +187,7 @@ def model(
                 "left": None if charge is None else charge.left_epsilon,
                 "guarantee": guarantee.to_json() | {"also_released": also_released},
                 "warnings": list(written.warnings),
+                **validity.to_json(),
             }
         )
     for warning in written.warnings:
@@ -177,6 +195,12 @@ def model(
     if as_json:
         return
     show.echo(f"model      {out}  ({show.counted(written.columns, 'column')}, for anybody)")
+    if validity.version is not None:
+        before = validity.supersedes
+        said = "" if before is None else f", in the place of version {before}"
+        show.echo(f"version    {validity.version} of {written.name}{said}")
+    if validity.expires is not None:
+        show.echo(f"expires    {validity.expires}: scoring with it warns afterwards")
     if written.fingerprint is None:
         show.echo("signed by  nobody: readers cannot tell it from a forged one; see --signing-key")
     else:
@@ -204,11 +228,12 @@ def _charge(
     secret: Path | None,
     note: Path | None,
     *,
-    name: str,
     budget: str | None,
     delta_cap: str | None,
     also_released: bool,
     again: bool,
+    renew: bool,
+    expires: datetime.date | None,
 ) -> Iterator[ModelCharge | None]:
     """What pays for the model, with the ledger open; nothing where there is none."""
     if where is None:
@@ -221,12 +246,23 @@ def _charge(
 
     cap = None if budget is None else micro(budget, "--budget")
     delta = None if delta_cap is None else femto(delta_cap, "--delta-cap")
-    if cap is None and not Ledger.begun(where):
+    if cap is None and not renew and not Ledger.begun(where):
         raise ModelError(
             "--budget must be given when a ledger is first used: the most epsilon that is ever "
             "spent on this table"
         )
     with Ledger(where, secret=secret, note=note) as opened:
-        yield ModelCharge(
-            opened, name, cap, delta, also_released or None, secrets.token_hex(8) if again else None
+        yield ModelCharge(opened, where, cap, delta, also_released or None, again, renew, expires)
+
+
+def _why_stored(version: int | None, *, again: bool) -> str:
+    """Why what was written was not drawn now."""
+    if again:
+        return (
+            f"version {version} was paid for by this command, which was stopped before it was "
+            "written; here it is, as it was stored. The same command makes another one from now on"
         )
+    return (
+        f"this was paid for before, and is version {version} as it was stored then; if the table "
+        "has changed, --renew makes the next version, for a second charge"
+    )

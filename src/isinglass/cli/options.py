@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
@@ -14,6 +13,9 @@ import typer
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.field_checks import is_number
+from isinglass.table.drop import names_to_drop as names_to_drop
+from isinglass.table.drop import needs_names as needs_names
+from isinglass.table.drop import split_names as split_names
 
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation
@@ -170,32 +172,6 @@ Note = Annotated[
         "--note", help="Where the ledger's head is noted; default: in the owner's folder."
     ),
 ]
-
-
-def split_names(given: Sequence[str], names: Collection[str]) -> list[str]:
-    """`a,b` means two columns, unless the table has one of that very name."""
-    parts = []
-    for item in given:
-        parts += [item] if item in names else [p for p in item.split(",") if p]
-    return parts
-
-
-def names_to_drop(given: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The columns that names and shell-style patterns mean, in the order given.
-
-    A name that the table lacks stays, for whoever knows what to say of it; so does a pattern that
-    fits nothing. Upper and lower case are told apart.
-    """
-    found: list[str] = []
-    for item in split_names(given, names):
-        fit = [] if item in names else [n for n in names if fnmatchcase(n, item)]
-        found += [n for n in fit if n not in found] if fit else [item]
-    return found
-
-
-def needs_names(given: Sequence[str]) -> bool:
-    """Whether what was given can be understood only with the table's columns at hand."""
-    return any(sign in item for item in given for sign in ",*?[")
 
 
 def passphrase(lock: bool, file: Path | None, *, new: bool) -> str | None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from isinglass.cli import options, show
-from isinglass.formats import share
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isinglass.curate.planning.choose import Chosen
-    from isinglass.curate.planning.plan import Plan
     from isinglass.curate.space import Space
 
 
 def plan(
-    public: Path = typer.Argument(
-        ..., metavar="PUBLIC", help="Public or past records, never the private table."
+    context: typer.Context,
+    public: Path | None = typer.Argument(
+        None, metavar="PUBLIC", help="Public or past records, never the private table."
     ),
     outlier_fraction: str | None = typer.Option(
         None, "--outlier-fraction", metavar="SHARE", help="The share of PUBLIC to call anomalies."
@@ -36,7 +33,10 @@ def plan(
         None, "--target-recall", help="The share of anomalies to find; default: 0.9."
     ),
     epsilon: str | None = typer.Option(
-        None, "--epsilon", metavar="EPS", help="The price of an answer, where it is known already."
+        None,
+        "--epsilon",
+        metavar="EPS",
+        help="The price of an answer, where it is known already, or of a model.",
     ),
     budget: options.Budget[str] = "1",
     mode: options.Mode = "sparse",
@@ -64,15 +64,57 @@ def plan(
     encoding: options.Encoding = "utf8",
     delimiter: options.Delimiter = None,
     as_json: options.AsJson = False,
+    model: bool = typer.Option(
+        False, "--model", help="Plan guaranteed models instead, by settings alone: no PUBLIC."
+    ),
+    delta: str = typer.Option(
+        "1e-6", "--delta", help="The chance that the promise fails; 0 for pure epsilon."
+    ),
+    delta_cap: options.DeltaCap = None,
+    columns: int = typer.Option(
+        10, "--columns", help="Only with --model: how many columns of numbers the table has."
+    ),
+    records_per_person: options.RecordsPerPerson = None,
+    threshold: float | None = typer.Option(
+        None,
+        "--threshold",
+        metavar="SHARE",
+        help="The share of records, such as 0.01, that should score above the model's threshold.",
+    ),
+    ledger: str | None = typer.Option(
+        None, "--ledger", metavar="FILE|URL", help="Only with --model: what still fits there?"
+    ),
+    secret: options.Secret = None,
+    note: options.Note = None,
 ) -> None:
     """Choose beta, r and epsilon on PUBLIC: what would be found, and how many queries that buys.
 
+    With --model: how many guaranteed models a budget buys, and how many records each needs.
     Nothing is asked and nothing is spent. Example:
 
     isinglass plan last-year.csv --outlier-fraction 0.01 --scale-by percentiles --space space.json
+
+    isinglass plan --model --epsilon 0.25 --budget 3 --columns 12
     """
+    from isinglass.cli.plan_model import check_given, print_model_plan, typed
+
+    check_given(context, model=model)
+    if model:
+        print_model_plan(
+            epsilon=epsilon, delta=delta, budget=budget if typed(context, "budget") else None,
+            delta_cap=delta_cap, ledger=ledger, secret=secret, note=note, columns=columns,
+            records_per_person=records_per_person, threshold=threshold, as_json=as_json,
+        )  # fmt: skip
+        return
+    if public is None:
+        from isinglass.errors import CuratorError
+
+        raise CuratorError(
+            "PUBLIC is missing: name a file of public or past records, or plan models with --model"
+        )
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question
+    from isinglass.cli.plan_text import ask_command, ask_options, print_plan
     from isinglass.curate.planning.plan import plan as planned
     from isinglass.files import refuse_targets
 
@@ -131,10 +173,10 @@ def plan(
     if as_json:
         show.print_json(found.to_json())
         return
-    _print_plan(found, chosen, space, out)
+    print_plan(found, chosen, space, out)
     if found.chosen.queries_here:
-        as_planned = _same_space(space, bounds, metric, p, drop, missing)
-        show.echo(f"then     {_command(found, budget, as_planned)}")
+        as_planned = ask_options(space, bounds, metric, p, drop, missing)
+        show.echo(f"then     {ask_command(found, budget, as_planned)}")
 
 
 def _check(
@@ -215,57 +257,3 @@ def _space(
     from isinglass.table.scale import read_bounds
 
     return Space.declare(names, bounds=read_bounds(bounds), metric=metric, p=p)
-
-
-def _print_plan(found: Plan, chosen: Chosen | None, space: Path | None, out: Path | None) -> None:
-    from isinglass.curate.planning.expected import SHARES
-    from isinglass.epsilon import text
-
-    if chosen is not None:
-        show.echo(f"chosen   beta {chosen.beta}, r {chosen.r!r}: {chosen.flagged:,} anomalies")
-    rows: list[tuple[str, ...]] = [("epsilon", *SHARES, "queries at one place", "")]
-    rows += [
-        (text(point.micro), *map(share, point.shares.values()), f"{point.queries_here:,}",
-         "<-" if point.micro == found.chosen.micro else "")
-        for point in found.frontier
-    ]  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        show.echo("  ".join(w.rjust(n) for w, n in zip(row, widths, strict=True)).rstrip())
-    show.echo("")
-    show.echo(found.sentence)
-    if space is not None:
-        show.echo(f"space    {space}")
-    if out is not None:
-        show.echo(f"plan     {out}")
-
-
-def _command(found: Plan, budget: str, space: list[str]) -> str:
-    """The `isinglass ask` command with the settings of the plan."""
-    from isinglass.epsilon import text
-
-    words = ["--beta", str(found.beta), "--r", repr(found.r), "--epsilon", text(found.chosen.micro)]
-    if found.mode != "sparse":
-        words += ["--mode", found.mode]
-    if found.k is not None:
-        words += ["--k", str(found.k)]
-    words += ["--budget", budget, *space, "--ledger", "FILE"]
-    return shlex.join(["isinglass", "ask", "TABLE", "RECORDS", *words])
-
-
-def _same_space(
-    space: Path | None,
-    bounds: Path | None,
-    metric: str,
-    p: float | None,
-    drop: list[str],
-    missing: str,
-) -> list[str]:
-    """Options of `ask` that read the table as the plan did, in the same space."""
-    words = [word for column in drop for word in ("--drop", column)]
-    words += [] if missing == "error" else ["--missing", missing]
-    if space is not None:
-        return [*words, "--space", str(space)]
-    words += [] if bounds is None else ["--bounds", str(bounds)]
-    words += [] if metric == "euclidean" else ["--metric", metric]
-    return words + ([] if p is None else ["--p", repr(p)])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isinglass.detect.score_file import Scorer
 
 SHOWN = 10
+_UNSIGNED = "the model is not signed: anybody may have made or changed it"
 
 
 def score(
@@ -92,7 +93,7 @@ def score(
             "its own rows; pass --own-rows if they stay with you"
         )
     table = open_table(records, encoding=encoding, delimiter=delimiter)
-    scorer, of = _opened(
+    scorer, of, cautions = _opened(
         model, signer, unsigned=unsigned, drop=names_to_drop(drop, table.schema.names), jobs=jobs
     )
     most = n_outliers
@@ -118,7 +119,7 @@ def score(
             for a in anomalies
         ]
         document = {"rows": found.rows, "scores": listed, "threshold": scorer.threshold}
-        show.print_json(document | {"anomalies": picked})
+        show.print_json(document | {"anomalies": picked, "warnings": cautions})
         return
     show.echo(f"rows       {found.rows:,}, numbered from 0")
     show.echo(f"model      {of}")
@@ -141,10 +142,10 @@ def score(
 
 def _opened(
     path: Path, signer: str | None, *, unsigned: bool, drop: list[str], jobs: int
-) -> tuple[Scorer, str]:
-    """The model, once its signer is the right one, and what to call it."""
+) -> tuple[Scorer, str, list[str]]:
+    """The model, once its signer is the right one, what to call it, and what to warn of."""
     from isinglass.detect.onnx_file import read_autoencoder
-    from isinglass.detect.private.load import open_model
+    from isinglass.detect.private.load import doubts, open_model
     from isinglass.detect.protobuf import is_onnx
     from isinglass.detect.score_file import AutoencoderScorer, PrivateScorer
     from isinglass.signing import check_signer
@@ -155,10 +156,16 @@ def _opened(
             None, name=path.name, file=str(path), wanted=signer, unsigned=unsigned,
             say=show.print_message,
         )  # fmt: skip
-        return AutoencoderScorer(exported, drop=drop), "an autoencoder, without any guarantee"
+        of = "an autoencoder, without any guarantee"
+        return AutoencoderScorer(exported, drop=drop), of, [_UNSIGNED]
     found, document = open_model(path, signer, unsigned=unsigned, say=show.print_message)
+    cautions = doubts(found)
+    for caution in cautions:
+        show.print_message(f"warning: {caution}")
     by = None if found.signer is None else found.signer.fingerprint
-    return PrivateScorer(document, n_jobs=jobs), _titled(found.name, by)
+    if by is None:
+        cautions = [_UNSIGNED, *cautions]
+    return PrivateScorer(document, n_jobs=jobs), _titled(found.name, by), cautions
 
 
 def _refuse_beside_page(given: list[str]) -> None:
@@ -174,7 +181,7 @@ def _write_page(
     page: Path, path: Path, signer: str | None, *, unsigned: bool, force: bool, as_json: bool
 ) -> None:
     """Take the page out of a model's file, once its signer is the right one."""
-    from isinglass.detect.private.load import open_model
+    from isinglass.detect.private.load import doubts, open_model
     from isinglass.detect.protobuf import is_onnx
     from isinglass.errors import ModelError
     from isinglass.files import refuse_targets, whole_file
@@ -185,6 +192,8 @@ def _write_page(
     if is_onnx(path):
         raise ModelError(f"{path} is an autoencoder, which has no page; score with this command")
     found, _ = open_model(path, signer, unsigned=unsigned, say=show.print_message)
+    for caution in doubts(found):
+        show.print_message(f"warning: {caution}")
     if "score.html" not in found.entries:
         raise ModelError(f"{path} holds no page; score with this command")
     with whole_file(page, force=force) as temporary:

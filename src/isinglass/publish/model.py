@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+import datetime
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,26 +15,42 @@ from isinglass import model
 from isinglass.detect.private.card import Payment, card_page
 from isinglass.detect.private.columns import CategoryColumn, PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
-from isinglass.detect.private.document import column_facts, read_document, write_document
+from isinglass.detect.private.document import read_document, write_document
 from isinglass.detect.private.file_parts import packed, price_of
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
 from isinglass.detect.private.table_records import table_records
-from isinglass.documents import canonical_json, read_json
+from isinglass.detect.private.validity import Validity
+from isinglass.documents import read_json
 from isinglass.errors import ModelError, TableError
 from isinglass.files import refuse_targets, whole_file
 from isinglass.messages import spell
 from isinglass.publish.declared import Declared
+from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
 from isinglass.table.columns import as_float64, is_numeric, listed
+from isinglass.table.drop import names_to_drop
 from isinglass.table.read import Table, open_table
 
-#: Pays for a model before it leaves: takes the price, a digest of the request, and what draws the
-#: document; gives the document drawn, now or the first time the same request was paid.
-Pay = Callable[[ModelPrice, bytes, Callable[[], bytes]], bytes]
+
+class Pay(Protocol):
+    """Pays for a model before it leaves."""
+
+    validity: Validity
+
+    def stored(self, request: ModelRequest) -> bytes | None:
+        """What was drawn when this request was paid for, if it was; found without the table."""
+
+    def __call__(
+        self, price: ModelPrice, request: ModelRequest, layout: Layout, draw: Callable[[], bytes]
+    ) -> bytes:
+        """Pay, and give what `draw` draws now or drew the first time."""
+
+    def finish(self) -> None:
+        """Called once all is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,7 @@ class WrittenModel:
     threshold: float | None
     fingerprint: str | None
     warnings: tuple[str, ...]
+    validity: Validity
 
 
 def write_model(
@@ -66,6 +83,7 @@ def write_model(
     key: SigningKey | None = None,
     pay: Pay | None = None,
     payment: Payment | None = None,
+    expires: datetime.date | None = None,
     card: str | Path | None = None,
     owner_card: str | Path | None = None,
     reads: Sequence[str | Path | None] = (),
@@ -77,7 +95,8 @@ def write_model(
     """Count a table with noise in bounded memory, pay, and write the model and its cards.
 
     Every column must be declared or dropped. With `person`, that column is dropped, and no more
-    than `records_per_person` records of anybody are counted. Without `pay` nothing is charged.
+    than `records_per_person` records of anybody are counted. Without `pay` nothing is charged. A
+    request that was paid for before is written as it was stored, and the table is not opened.
     """
     out = Path(out)
     targets = {"the model": out}
@@ -89,32 +108,66 @@ def write_model(
         model.check_name(name)
     except ValueError as error:
         raise ModelError(str(error)) from None
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    names = _names(opened, drop, person)
-    given = declared.only(names)
-    detector = PrivateDetector(
-        epsilon,
-        delta,
-        given.bounds,
-        given.categories or None,
-        steps=given.steps or None,
-        log=given.log,
-        records_per_person=1 if records_per_person is None else records_per_person,
-        threshold_share=threshold_share,
-        rounds=rounds,
-        n_jobs=n_jobs,
+    request = ModelRequest(
+        name, declared, epsilon, delta, drop, person, records_per_person, threshold_share, rounds
     )
+    payment = payment or Payment()
+    document = None if pay is None else pay.stored(request)
+    said: tuple[str, ...] = ()
+    if document is not None:
+        counted = {"counted": "nothing now; this is what was stored when it was paid for"}
+    else:
+        if expires is not None and expires < datetime.date.today():
+            raise ModelError(f"{spell('expires')} is over: {expires}")
+        opened = open_table(table, encoding=encoding, delimiter=delimiter)
+        document, counted, said = _counted(opened, request, pay, payment, table, n_jobs)
+    validity = Validity(expires=expires) if pay is None else pay.validity
+    data = packed(document, name=name, key=key, payment=payment, validity=validity)
+    model.write(out, data, force=force)
+    facts = read_json(model.unpack(data).entries["card.json"])
+    fingerprint = None if key is None else key.signer.fingerprint
+    for target, owner in ((card, None), (owner_card, counted)):
+        if target is not None:
+            with whole_file(target, force=force) as temporary:
+                page = card_page(facts, signer=fingerprint, owner=owner)
+                temporary.write_text(page, encoding="utf-8")
+    if pay is not None:
+        pay.finish()
+    found = read_document(document)
+    return WrittenModel(
+        out,
+        name,
+        len(found.model.layout.columns),
+        ModelGuarantee(price_of(found)),
+        found.threshold,
+        fingerprint,
+        said,
+        validity,
+    )
+
+
+def _counted(
+    opened: Table,
+    request: ModelRequest,
+    pay: Pay | None,
+    payment: Payment,
+    table: Any,
+    n_jobs: int | None,
+) -> tuple[bytes, dict[str, str], tuple[str, ...]]:
+    """The document, drawn and paid for; what only the owner may see of it; and warnings."""
+    drop = names_to_drop(request.drop, opened.schema.names)
+    names = _names(opened, drop, request.person)
+    detector = request.detector(names, n_jobs)
     layout, price = detector.priced(names)  # what is wrong with a setting shows here
     _refuse_unfit(opened, layout.columns)
-    payment = payment or Payment()
     if not payment.also_released and _has_left(opened, [c.name for c in layout.numbers]):
         raise ModelError(
             f"rows of {opened.name} have left as a release, by your register; pass "
             f"{spell('also_released', True)}, so that the card says that this is not covered"
         )
     counted: dict[str, str] = {}
-
-    reader = _reader(opened, detector, names, drop, person, records_per_person, counted)
+    most = request.records_per_person
+    reader = _reader(opened, detector, names, drop, request.person, most, counted)
 
     def draw() -> bytes:
         detector.fit_parts(names, reader)
@@ -124,27 +177,8 @@ def write_model(
         Register().note_counted(table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        request = _request(layout, detector, name, person)
-        document = draw() if pay is None else pay(price, request, draw)
-    data = packed(document, name=name, key=key, payment=payment)
-    model.write(out, data, force=force)
-    facts = read_json(model.unpack(data).entries["card.json"])
-    fingerprint = None if key is None else key.signer.fingerprint
-    for target, owner in ((card, None), (owner_card, counted)):
-        if target is not None:
-            with whole_file(target, force=force) as temporary:
-                page = card_page(facts, signer=fingerprint, owner=owner)
-                temporary.write_text(page, encoding="utf-8")
-    found = read_document(document)
-    return WrittenModel(
-        out,
-        name,
-        len(names),
-        ModelGuarantee(price_of(found)),
-        found.threshold,
-        fingerprint,
-        tuple(str(w.message) for w in caught),
-    )
+        document = draw() if pay is None else pay(price, request, layout, draw)
+    return document, counted, tuple(str(w.message) for w in caught)
 
 
 def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
@@ -211,15 +245,3 @@ def _reader(
     counted["counted"] = f"{int(keep.sum()):,} of {len(keep):,} rows"
     counted["persons with more records than are counted"] = f"{n_more:,}"
     return only(read, keep)
-
-
-def _request(layout: Layout, detector: PrivateDetector, name: str, person: str | None) -> bytes:
-    """A digest of all that makes a request, but for its price: public settings alone."""
-    facts = [
-        name,
-        person,
-        [column_facts(column) for column in layout.columns],
-        layout.rounds,
-        detector.threshold_share,
-    ]
-    return hashlib.sha256(canonical_json(facts)).digest()

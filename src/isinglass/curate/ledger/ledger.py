@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +25,7 @@ from isinglass.epsilon import text
 from isinglass.errors import CuratorError, LedgerError
 
 if TYPE_CHECKING:
+    from isinglass.curate.ledger.paid_models import PaidModel
     from isinglass.curate.ledger.replay import EverywhereBudget, Replay
     from isinglass.curate.ledger.verify import Verified
 
@@ -320,6 +321,7 @@ class Ledger:
         records_per_person: int,
         request_id: str,
         digest: bytes,
+        about: Mapping[str, str] | None = None,
     ) -> bytes:
         """Pay for a guaranteed model and return its noised counts, which are stored with the entry.
 
@@ -334,12 +336,27 @@ class Ledger:
         the request, are the same; another request under it is refused. Else the price is checked,
         `draw` is called once, and its bytes are written with the entry, committed, and returned. If
         it fails, the entry is committed without them: the attempt may have told something. Whoever
-        else asks the ledger meanwhile waits, for a minute at most.
+        else asks the ledger meanwhile waits, for a minute at most. `about` are public settings that
+        are kept with a new entry, for whoever looks for it later (`paid_models`).
         """
         spend = ModelSpend(micro, femto, rho, records_per_person)
         from isinglass.curate.ledger.model_charge import charge  # an answer has no use for it
 
-        return charge(self._keeper, spend, draw, request_id, digest)
+        return charge(self._keeper, spend, draw, request_id, digest, about or {})
+
+    def paid_models(self) -> list[PaidModel]:
+        """The models that were paid for here, in their order, with their requests."""
+        from isinglass.curate.ledger.paid_models import paid_models
+
+        with self._keeper.alone():
+            return [] if self._keeper.books() is None else paid_models(self._keeper)
+
+    def noised_counts(self, model: PaidModel) -> bytes:
+        """The noised counts that were stored when a model was paid for."""
+        from isinglass.curate.ledger.paid_models import noised_counts
+
+        with self._keeper.alone():
+            return noised_counts(self._keeper, model)
 
     @property
     def models(self) -> ModelTotals:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from isinglass.curate.ledger.batch import check_printable
 from isinglass.curate.ledger.contract import CURATOR
@@ -18,17 +18,26 @@ from isinglass.curate.ledger.transaction import Keeper
 from isinglass.documents import read_json
 from isinglass.errors import CuratorError, LedgerError
 
+#: what an entry's facts call the public settings that are kept with a model
+ABOUT = "about"
 #: no noised counts are larger, in bytes
 LARGEST_COUNTS = 1 << 28
 
 
 def charge(
-    keeper: Keeper, spend: ModelSpend, draw: Callable[[], bytes], request_id: str, digest: bytes
+    keeper: Keeper,
+    spend: ModelSpend,
+    draw: Callable[[], bytes],
+    request_id: str,
+    digest: bytes,
+    about: Mapping[str, str],
 ) -> bytes:
     """Noised counts, of this request's first time or drawn now; see `Ledger.charge_model`."""
     check_printable("request_id", request_id)
     if not isinstance(digest, bytes) or not digest:
         raise ValueError("digest must be bytes, at least one")
+    for name, setting in about.items():
+        check_printable(name, setting)
     spend.refuse_unsound()
     with keeper.writing() as books:
         contract = agreed(books)
@@ -47,7 +56,7 @@ def charge(
                 data = _checked(draw())
             except BaseException as error:
                 failed = error
-            row = _row(spend, request_id, request, data)
+            row = _row(spend, request_id, request, data, about)
             keeper.add([row._replace(version=books.version)], counts=data)
     if failed is not None and not isinstance(failed, Exception):  # an interrupt goes its way
         raise failed
@@ -65,8 +74,14 @@ def _checked(data: bytes) -> bytes:
     return data
 
 
-def _row(spend: ModelSpend, request_id: str, request: bytes, data: bytes | None) -> Entry:
-    facts = spend.to_json()
+def _row(
+    spend: ModelSpend,
+    request_id: str,
+    request: bytes,
+    data: bytes | None,
+    about: Mapping[str, str],
+) -> Entry:
+    facts = spend.to_json() | ({ABOUT: dict(about)} if about else {})
     if data is not None:  # else it was paid for, and never computed
         facts["sha256"] = hashlib.sha256(data).hexdigest()
     return unsealed(
@@ -82,15 +97,20 @@ def _stored(keeper: Keeper, rows: list[Entry], request: bytes) -> bytes:
             raise LedgerError(f"entry {row.seq} of the ledger was edited")
         if row.kind != "model" or row.request != request:
             raise LedgerError("request_id was used for another request; use a new one")
-    digest = counts_digest(rows[0])
+    return stored_counts(keeper, rows[0])
+
+
+def stored_counts(keeper: Keeper, entry: Entry) -> bytes:
+    """The noised counts of an entry that is seen to be intact."""
+    digest = counts_digest(entry)
     if digest is None:
         raise CuratorError(
             "this model was paid for but could not be computed; use a new request_id to pay again"
         )
-    data = keeper.db.counts(rows[0].seq)
+    data = keeper.db.counts(entry.seq)
     if data is None or not digest_matches(data, digest):
         lost = "are missing" if data is None else "were changed"
-        raise LedgerError(f"the noised counts of entry {rows[0].seq} {lost}")
+        raise LedgerError(f"the noised counts of entry {entry.seq} {lost}")
     return data
 
 

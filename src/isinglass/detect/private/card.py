@@ -14,6 +14,7 @@ import isinglass
 from isinglass.detect.private.document import ModelDocument, column_facts
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
+from isinglass.detect.private.validity import Validity
 from isinglass.formats import number
 from isinglass.kernels.grid import FAN
 from isinglass.plots import pages
@@ -60,7 +61,12 @@ class Payment:
 
 
 def card_facts(
-    document: ModelDocument, guarantee: ModelGuarantee, *, name: str, payment: Payment
+    document: ModelDocument,
+    guarantee: ModelGuarantee,
+    *,
+    name: str,
+    payment: Payment,
+    validity: Validity,
 ) -> dict[str, Any]:
     """The card as it stands in the model's file."""
     model = document.model
@@ -68,6 +74,7 @@ def card_facts(
         "format": FORMAT,
         "name": name,
         "kind": "private",
+        **validity.to_json(),
         "made_by": f"isinglass {isinglass.__version__}",
         "for_everyone": FOR_EVERYONE,
         "guarantee": guarantee.to_json(),
@@ -107,6 +114,7 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         owner=None if owner is None else [(value, what) for what, value in owner.items()],
         columns=[(column["name"], declared_values(column)) for column in facts["columns"]],
         records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
+        validity=_validity(facts),
         threshold=_threshold(facts),
         public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
         + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
@@ -121,6 +129,15 @@ def declared_values(column: dict[str, Any]) -> str:
     if column["step"] is not None:
         said += f", in steps of {column['step']:g}"
     return said + (", by orders of magnitude" if column["log"] else "")
+
+
+def _validity(facts: dict[str, Any]) -> list[str]:
+    """Version and last day, in sentences; nothing where the owner said neither."""
+    version, before, expires = facts["version"], facts["supersedes"], facts["expires"]
+    said = [] if version is None else [f"This is version {version} of the model."]
+    if before is not None:
+        said.append(f"It takes the place of version {before}, which should not be used any more.")
+    return said + ([] if expires is None else [f"It is meant to be used until {expires}."])
 
 
 def _threshold(facts: dict[str, Any]) -> str:

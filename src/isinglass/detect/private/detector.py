@@ -36,7 +36,8 @@ Floats = NDArray[np.float64]
 #: Reads the declared columns of a table once more: as often as there are rounds.
 Reader = Callable[[Sequence[PublicColumn]], Iterable[CodedRecords]]
 
-_FEW, _SOME = 5, 20  # records for each deviation of the noise: unreliable; varying
+#: records for each deviation of the noise, below which scores are unreliable, or vary
+UNRELIABLE_BELOW, VARYING_BELOW = 5, 20
 _LARGE_DELTA = 0.1  # of delta times the records: as many may be betrayed whole
 
 
@@ -313,8 +314,12 @@ def _whole(name: str, value: Any) -> int:
 def _warn_of_noise(n_estimated: float, deviation: float, femto: int) -> None:
     """Warn where noise drowns the table; from what the noised counts show, which is free."""
     ratio = n_estimated / deviation
-    if ratio < _SOME:
-        what = "its scores are unreliable" if ratio < _FEW else "its scores vary from fit to fit"
+    if ratio < VARYING_BELOW:
+        what = (
+            "its scores are unreliable"
+            if ratio < UNRELIABLE_BELOW
+            else "its scores vary from fit to fit"
+        )
         warn(
             f"the noise is large for this table, {what}: there are about {ratio:.1f} records for "
             "each deviation of the noise on a count; a larger epsilon, fewer columns or more "

@@ -11,6 +11,7 @@ from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
 from isinglass.detect.private.noise import ModelPrice, price_rounds
 from isinglass.detect.private.onnx_model import onnx_bytes
+from isinglass.detect.private.validity import Validity
 from isinglass.documents import canonical_json, read_json
 from isinglass.formats import number
 from isinglass.plots import pages
@@ -34,6 +35,7 @@ def packed(
     name: str,
     key: SigningKey | None = None,
     payment: Payment | None = None,
+    validity: Validity | None = None,
 ) -> bytes:
     """The bytes of a model file; they follow from the document and from public settings.
 
@@ -42,7 +44,9 @@ def packed(
     """
     read = read_document(document)  # what was written can be read
     guarantee = ModelGuarantee(price_of(read))
-    card = card_facts(read, guarantee, name=name, payment=payment or Payment())
+    card = card_facts(
+        read, guarantee, name=name, payment=payment or Payment(), validity=validity or Validity()
+    )
     entries = {"model.json": document, "card.json": canonical_json(card)}
     if (graph := onnx_bytes(read)) is not None:
         entries["model.onnx"] = graph

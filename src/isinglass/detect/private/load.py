@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 
 from isinglass import model
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import ModelDocument, read_document
+from isinglass.detect.private.validity import Validity
 from isinglass.errors import ModelError
-from isinglass.signing import check_signer
+from isinglass.messages import warn
+from isinglass.signing import Pins, check_signer
 
 
 def load_model(
@@ -20,7 +23,8 @@ def load_model(
     `signer` is the fingerprint of whoever must have signed it, or the file of their public key.
     Without one, the signer of the first file of a model's name is noted in your folder, and any
     other is refused afterwards; a signature by itself proves nothing. A file without a signature is
-    refused unless `unsigned`.
+    refused unless `unsigned`. A model that expired, or of which a later version was loaded here
+    before, is loaded with a warning.
 
     Examples
     --------
@@ -32,7 +36,10 @@ def load_model(
     >>> bool(loaded.anomaly_score(record) == fitted.anomaly_score(record))
     True
     """
-    return PrivateDetector._loaded(open_model(path, signer, unsigned=unsigned)[1])
+    found, document = open_model(path, signer, unsigned=unsigned)
+    for doubt in doubts(found):
+        warn(doubt, UserWarning)
+    return PrivateDetector._loaded(document)
 
 
 def open_model(
@@ -46,6 +53,7 @@ def open_model(
     found = model.read(path)
     try:
         document = read_document(found.entries["model.json"])
+        Validity.of_card(found.entries["card.json"])
     except (ValueError, OverflowError) as error:
         raise ModelError(f"{path} is not a model file that can be used: {error}") from None
     # Last: what cannot be read must not settle whose signature is expected.
@@ -53,3 +61,17 @@ def open_model(
         found.signer, name=found.name, file=str(path), wanted=signer, unsigned=unsigned, say=say
     )
     return found, document
+
+
+def doubts(found: model.ModelFile) -> list[str]:
+    """Why this model should not be used any more: it expired, or a later version was read here.
+
+    Of each signer's models the newest version is noted by name in the user's folder.
+    """
+    validity, newest = Validity.of_card(found.entries["card.json"]), 0
+    # Without a signature, anybody may have written any version.
+    if found.signer is not None and validity.version is not None:
+        pins, signer = Pins(), found.signer.fingerprint
+        pins.note_version(found.name, signer, validity.version)
+        newest = pins.newest(found.name, signer)
+    return validity.doubts(found.name, today=datetime.date.today(), newest=newest)
