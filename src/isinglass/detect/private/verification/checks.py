@@ -30,7 +30,7 @@ Counts = NDArray[np.int64]
 
 #: Where whole numbers show at once, and where float64 lacks the last digits.
 SMALL_SCALE, LARGE_SCALE = 0.5, 2.0**57
-_DRAWS = 20_000  # at either
+_DRAWS = 10_000  # at either
 _ROUNDING = 1e-6  # share by which a delta found by search may differ
 
 

@@ -70,6 +70,8 @@ def measure_floor(
 ) -> Floor:
     """Draw the noise with and without planted records, and bound epsilon and rho from below."""
     targets = [t for t in targets if len(t.moved)]
+    if not targets:  # records that move nothing lose nothing
+        return Floor(0.0, None if pure else 0.0, 1, 0)
     persons = group_size(targets)
     pilot = max(draws // _PILOT, 1)
     total, done = 2 * (pilot + draws), 0

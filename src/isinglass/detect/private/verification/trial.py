@@ -144,7 +144,8 @@ def insert_records(
                 largest = moved
         if wrong or most > counted.noise.cells:
             faults.append(counted.name)
-        person.append(largest // copies * records)
+        # Whole also where a fault of the noise made floats of counts, which another check tells.
+        person.append(np.rint(largest).astype(np.int64) // copies * records)
         most_cells.append(most)
     return Insertions(len(given), person, most_cells, priced, faults)
 
