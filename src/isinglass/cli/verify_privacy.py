@@ -23,9 +23,7 @@ def verify_privacy(
     records_per_person: int = typer.Option(
         1, "--records-per-person", help="How many records one person may have."
     ),
-    threshold: float | None = typer.Option(
-        None, "--threshold", metavar="SHARE", help="Verify a model that has a threshold, too."
-    ),
+    threshold: options.Threshold = None,
     rounds: int = typer.Option(2, "--rounds", help="2, or 1 as for several owners."),
     draws: int = typer.Option(
         4000, "--draws", help="Draws with planted records, and without; more give a higher floor."
@@ -39,7 +37,7 @@ def verify_privacy(
     a check that fails, ends with 1: then something is broken. Floors below it prove nothing.
     Example:
 
-    isinglass verify-privacy --epsilon 0.3 --columns 10 --threshold 0.01
+    isinglass verify-privacy --epsilon 0.3 --threshold 0.01 --draws 1000
     """
     from isinglass.detect.private.verification.verify import verify_privacy as verified
     from isinglass.errors import ModelError

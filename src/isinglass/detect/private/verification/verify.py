@@ -30,6 +30,7 @@ from isinglass.threads import as_scikit_learn
 COLUMNS = 3
 DRAWS = 4000
 LEAST_DRAWS = 100  # with fewer, every floor is 0
+MOST_DRAWS, MOST_COLUMNS = 10**8, 1000  # more would take days
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def verify_privacy(
     >>> found.passed, 0 < found.rho_floor < found.rho
     (True, True)
     """
-    draws = _whole("draws", draws, LEAST_DRAWS)
+    draws = _whole("draws", draws, LEAST_DRAWS, MOST_DRAWS)
     names = _names(bounds, categories, n_columns)
     if bounds is None and len(names) > len(categories or {}):
         bounds = (0.0, 1.0)
@@ -186,14 +187,16 @@ def _names(
 ) -> list[str]:
     """The names of the columns: those that bounds and categories name, or their positions."""
     if n_columns is not None:
-        return [str(j) for j in range(_whole("n_columns", n_columns, 1))]
+        return [str(j) for j in range(_whole("n_columns", n_columns, 1, MOST_COLUMNS))]
     named = [*(bounds if isinstance(bounds, Mapping) else ()), *(categories or ())]
     return [str(name) for name in named] or [str(j) for j in range(COLUMNS)]
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(value) <= most:
+        rule = f"{name} must be a whole number >= {least} and <= {most:,}"
+        raise ValueError(f"{rule}, got {value!r}")
     return int(value)
 
 
