@@ -54,7 +54,7 @@ def test_what_is_broken_ends_with_1(tmp_path, monkeypatch):
         done = inside("verify-privacy", "--bounds", tmp_path / "b.json", *more)
         assert done.returncode == 1
         assert done.stderr.count("\n") == 1
-        assert "floor of rho, same noise for every table, exact noise" in done.stderr
+        assert "(floor of rho, exact noise)" in done.stderr
     assert json.loads(done.stdout)["passed"] is False
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import isinglass as ig
 from isinglass import model
-from isinglass.detect.private.card import card_page
 from isinglass.detect.private import counts
+from isinglass.detect.private.card import card_page
 from isinglass.detect.private.document import read_document
 from isinglass.errors import ModelError
 from isinglass.model import pack

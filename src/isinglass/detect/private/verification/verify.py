@@ -131,8 +131,8 @@ def verify_privacy(
     least. That floor is never above a claim that holds (but for a chance of `ERROR`), and always
     below it: it finds errors, and proves nothing.
 
-    Settings mean what they mean in `PrivateDetector`. Without `bounds` and `categories` by name,
-    there are `n_columns` columns of numbers. `draws` of the noise are made with planted records,
+    Settings mean what they mean in `PrivateDetector`. Where `bounds` and `categories` name no
+    columns, there are `n_columns` of them, of numbers unless declared otherwise. `draws` of the noise are made with planted records,
     as many without, and a quarter more to choose the test; a floor grows with their number.
 
     Examples
@@ -186,9 +186,11 @@ def _names(
     bounds: Any, categories: Mapping[Any, Sequence[Any]] | None, n_columns: int | None
 ) -> list[str]:
     """The names of the columns: those that bounds and categories name, or their positions."""
-    if n_columns is not None:
-        return [str(j) for j in range(_whole("n_columns", n_columns, 1, MOST_COLUMNS))]
     named = [*(bounds if isinstance(bounds, Mapping) else ()), *(categories or ())]
+    if n_columns is not None:
+        if any(isinstance(name, str) for name in named):
+            raise ValueError("n_columns must be None where bounds or categories name the columns")
+        return [str(j) for j in range(_whole("n_columns", n_columns, 1, MOST_COLUMNS))]
     return [str(name) for name in named] or [str(j) for j in range(COLUMNS)]
 
 
