@@ -25,6 +25,7 @@ from isinglass.detect.base import Detector as Detector
 from isinglass.detect.distance import DistanceOutliers as DistanceOutliers
 from isinglass.detect.private.detector import PrivateDetector as PrivateDetector
 from isinglass.detect.private.load import load_model as load_model
+from isinglass.detect.private.verification.verify import verify_privacy as verify_privacy
 from isinglass.detect.radius import RadiusOutliers as RadiusOutliers
 from isinglass.errors import PrivacyWarning as PrivacyWarning
 from isinglass.perturb.adaptive import AdaptiveNoise as AdaptiveNoise

@@ -45,6 +45,7 @@ LINES = [
      " --also-released", 0),
     ("score", "score q.csv --model {w}.zip --unsigned", 0),
     ("keygen", "keygen -o {w}.signing", 0),
+    ("verify-privacy", "verify-privacy --columns 1 --draws 100", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
     ("ask", "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --ledger {w}.db --budget 1"
      " --also-released", 0),
@@ -60,6 +61,7 @@ LINES = [
 #: Commands that print a document of their own with `--json`.
 WITH_JSON = (
     "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor", "reproduce",
+    "verify-privacy",
 )  # fmt: skip
 
 
@@ -87,7 +89,7 @@ def test_every_command_is_typed_here():
     shown = {name for name, _ in examples()}
     assert shown == {
         "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
-        "reproduce",
+        "reproduce", "verify-privacy",
     }  # fmt: skip
 
 

@@ -25,8 +25,8 @@ LONGEST = 2_000
 
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
-    "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask", "ledger",
-    "reproduce", "demo", "doctor",
+    "release", "detect", "audit", "tune", "model", "score", "keygen", "verify-privacy", "plan",
+    "ask", "ledger", "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {
     "add_completion": False,
@@ -46,12 +46,13 @@ class CommandModules(Mapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._found:
-            module = importlib.import_module(f"isinglass.cli.{name}")
+            in_python = name.replace("-", "_")
+            module = importlib.import_module(f"isinglass.cli.{in_python}")
             group = getattr(module, "app", None)  # of a command with commands of its own
             if group is None:
                 group = typer.Typer(**_STYLE)
                 epilog = getattr(module, "EPILOG", None)
-                group.command(name, epilog=epilog)(getattr(module, name))
+                group.command(name, epilog=epilog)(getattr(module, in_python))
             self._found[name] = typer.main.get_command(group)
         return self._found[name]
 
@@ -149,7 +150,8 @@ def _refused(error: Exception) -> bool:
     return isinstance(error, BudgetError)
 
 
-#: What `ask`, `plan`, `ledger` and `model` call the settings that a sentence may begin with.
+_SPELLED = {"ask", "plan", "ledger", "model", "verify-privacy"}
+#: What these commands call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",
     "n_columns": "--columns", "n_components": "--components", "scale": "--scale-by",
@@ -157,9 +159,9 @@ _OPTIONS = {
 } | {
     name: "--" + name.replace("_", "-")
     for name in (
-        "also_released", "beta", "bounds", "budget", "delta", "epsilon", "head", "k", "metric",
-        "modes", "new_version", "outlier_fraction", "p", "r", "reason", "records_per_person",
-        "target_recall", "user", "user_budget", "weights",
+        "also_released", "beta", "bounds", "budget", "delta", "draws", "epsilon", "head", "k",
+        "metric", "modes", "new_version", "outlier_fraction", "p", "r", "reason",
+        "records_per_person", "rounds", "target_recall", "user", "user_budget", "weights",
     )
 }  # fmt: skip
 
@@ -171,7 +173,7 @@ def _sentence(error: Exception, arguments: list[str]) -> str:
     # define quote what they met.
     if isinstance(error, IsinglassError) or type(error) is ValueError:
         name, *rest = str(error).split() or [""]
-        if set(arguments[:1]) & {"ask", "plan", "ledger", "model"}:
+        if set(arguments[:1]) & _SPELLED:
             name = _OPTIONS.get(name, name)
         return " ".join([name, *rest])
     if isinstance(error, MemoryError):

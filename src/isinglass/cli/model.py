@@ -30,12 +30,7 @@ def model(
     drop: options.Drop = [],
     person: options.Person = None,
     records_per_person: options.RecordsPerPerson = None,
-    threshold: float | None = typer.Option(
-        None,
-        "--threshold",
-        metavar="SHARE",
-        help="The share of records, such as 0.01, that should score above the model's threshold.",
-    ),
+    threshold: options.Threshold = None,
     ledger: options.LedgerFile = None,
     budget: options.Budget[str | None] = None,
     delta_cap: options.DeltaCap = None,

@@ -153,6 +153,14 @@ RecordsPerPerson = Annotated[
         help="How many records one person may have; default: 1, then as in the contract.",
     ),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="SHARE",
+        help="The share of records, such as 0.01, that should score above the model's threshold.",
+    ),
+]
 AlsoReleased = Annotated[
     bool,
     typer.Option("--also-released", help="The table left as a release, too; guarantees say so."),

@@ -103,6 +103,8 @@ class Bar:
             def render(self, task: progress.Task) -> Text:
                 units = {
                     "attacking": "attacks",
+                    "counting tables": "tables",
+                    "drawing noise": "draws",
                     "trying settings": "settings",
                     "fitting a first model": "epochs",
                     "training models": "models",

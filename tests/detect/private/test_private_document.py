@@ -11,6 +11,7 @@ import pytest
 import isinglass as ig
 from isinglass import model
 from isinglass.detect.private import counts
+from isinglass.detect.private.card import card_page
 from isinglass.detect.private.document import read_document
 from isinglass.errors import ModelError
 from isinglass.model import pack
@@ -208,3 +209,24 @@ def test_the_card_says_settings_and_noised_counts_only(tmp_path):
     ig.PrivateDetector(bounds=(-10, 10)).fit(TABLE).save(tmp_path / "n.zip")
     card = json.loads(model.read(tmp_path / "n.zip").entries["card.json"])
     assert 80 < card["records"]["give_or_take"] < 100
+
+
+@pytest.mark.parametrize("epsilon", [1, "0.7"])
+def test_the_card_shows_floors_that_were_not_measured_on_the_table(tmp_path, epsilon):
+    fitted = ig.PrivateDetector(epsilon, **WIDE).fit(FRAME)
+    fitted.save(tmp_path / "m.zip")
+    facts = json.loads(model.read(tmp_path / "m.zip").entries["card.json"])
+    measured = facts["measured_floor"]
+    assert measured["error_rate"] == 1e-6
+    assert measured["isinglass"] == ig.__version__
+    claims = [(f["epsilon"], f["delta"]) for f in measured["floors"]]
+    assert claims == [(3.0, 1e-6), (1.0, 1e-6), (0.3, 1e-6), (0.1, 1e-6), (1.0, 0.0)]
+    for floor in measured["floors"]:
+        assert 0.2 * floor["epsilon"] < floor["epsilon_floor"] < floor["epsilon"]
+        assert (floor["rho"] is None) is (floor["delta"] == 0)
+        if floor["rho"] is not None:
+            assert 0.6 * floor["rho"] < floor["rho_floor"] < floor["rho"]
+    page = card_page(facts, signer=None, owner=None)
+    shown = f"at least epsilon {measured['floors'][1]['epsilon_floor']:g}; the claim is 1."
+    assert (shown in page) is (epsilon == 1)
+    assert ("was not among those measured" in page) is (epsilon != 1)

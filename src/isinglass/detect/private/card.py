@@ -6,8 +6,11 @@ such models did on public data.
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import isinglass
@@ -90,9 +93,21 @@ def card_facts(
             "give_or_take": math.ceil(2 * _deviation_of_n(model.layout, guarantee)),
             "why": "read from noised counts; the number itself is private",
         },
+        "measured_floor": measured_floor(),
         "cannot_find": list(CANNOT_FIND),
         "on_public_data": PUBLIC_DATA,
     }
+
+
+@functools.cache
+def measured_floor() -> dict[str, Any]:
+    """What attacks on the noise of this version showed, on tables made for them.
+
+    benchmarks/privacy_floor.py writes the file.
+    """
+    path = Path(__file__).with_name("measured_floor.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _deviation_of_n(layout: Layout, guarantee: ModelGuarantee) -> float:
@@ -110,6 +125,8 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         "isinglass/detect/private/card.html.j2",
         card=facts,
         guarantee=facts["guarantee"],
+        floors=[_floor_row(floor) for floor in facts["measured_floor"]["floors"]],
+        floor_here=_floor_here(facts),
         signer=signer,
         owner=None if owner is None else [(value, what) for what, value in owner.items()],
         columns=[(column["name"], declared_values(column)) for column in facts["columns"]],
@@ -119,6 +136,24 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
         + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
     )
+
+
+def _floor_row(floor: dict[str, Any]) -> tuple[str, str, str, str]:
+    rho = ("", "") if floor["rho"] is None else (f"{floor['rho']:g}", f"{floor['rho_floor']:g}")
+    delta = f", delta {floor['delta']:g}" if floor["delta"] else ", pure"
+    return f"epsilon {floor['epsilon']:g}{delta}", f"{floor['epsilon_floor']:g}", *rho
+
+
+def _floor_here(facts: dict[str, Any]) -> str:
+    """The floor at this model's claim, where that was measured."""
+    epsilon, delta = facts["guarantee"]["epsilon"], facts["guarantee"]["delta"]
+    for floor in facts["measured_floor"]["floors"]:
+        if (floor["epsilon"], floor["delta"]) == (epsilon, delta):
+            return (
+                f"The strongest test we have shows at least epsilon {floor['epsilon_floor']:g}; "
+                f"the claim is {epsilon:g}."
+            )
+    return "This model's own claim was not among those measured."
 
 
 def declared_values(column: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from isinglass.threads import spread
 Counts = NDArray[np.int64]
 
 _LAST_SHARE = Fraction(1, 20)
-_SLICE = 1 << 13  # cells that a thread draws noise for at a time
+SLICE = 1 << 13  # cells that a thread draws noise for at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def add_noise(counts: Counts, noise: RoundNoise, *, n_jobs: int | None = 1) -> C
     def draw(start: int, stop: int) -> None:
         noised[start:stop] = mechanism(counts[start:stop])
 
-    spread(draw, len(counts), n_jobs=n_jobs, step=_SLICE)
+    spread(draw, len(counts), n_jobs=n_jobs, step=SLICE)
     return noised
 
 
