@@ -133,6 +133,7 @@ def model(
             ledger, secret, note, budget=budget, delta_cap=delta_cap,
             also_released=also_released, again=again, renew=renew, expires=last_day,
         ) as charge,
+        show.Bar() as bar,
     ):  # fmt: skip
         if charge is not None and charge.ledger.signed:
             contract = charge.ledger.contract
@@ -161,6 +162,7 @@ def model(
             encoding=encoding,
             delimiter=delimiter,
             n_jobs=jobs,
+            progress=bar,
         )
     if charge is not None and charge.ledger.created:
         show.print_message("note: the ledger is new; its contract is written")

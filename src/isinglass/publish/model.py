@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,12 +21,14 @@ from isinglass.detect.private.file_parts import packed, price_of
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
+from isinglass.detect.private.records import CodedRecords
 from isinglass.detect.private.table_records import table_records
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import read_json
 from isinglass.errors import ModelError, TableError
 from isinglass.files import refuse_targets, whole_file
 from isinglass.messages import spell
+from isinglass.progress import Progress, quiet
 from isinglass.publish.declared import Declared
 from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
@@ -91,6 +94,7 @@ def write_model(
     encoding: str = "utf8",
     delimiter: str | None = None,
     n_jobs: int | None = None,
+    progress: Progress = quiet,
 ) -> WrittenModel:
     """Count a table with noise in bounded memory, pay, and write the model and its cards.
 
@@ -120,7 +124,7 @@ def write_model(
         if expires is not None and expires < datetime.date.today():
             raise ModelError(f"{spell('expires')} is over: {expires}")
         opened = open_table(table, encoding=encoding, delimiter=delimiter)
-        document, counted, said = _counted(opened, request, pay, payment, table, n_jobs)
+        document, counted, said = _counted(opened, request, pay, payment, table, n_jobs, progress)
     validity = Validity(expires=expires) if pay is None else pay.validity
     data = packed(document, name=name, key=key, payment=payment, validity=validity)
     model.write(out, data, force=force)
@@ -153,6 +157,7 @@ def _counted(
     payment: Payment,
     table: Any,
     n_jobs: int | None,
+    progress: Progress,
 ) -> tuple[bytes, dict[str, str], tuple[str, ...]]:
     """The document, drawn and paid for; what only the owner may see of it; and warnings."""
     drop = names_to_drop(request.drop, opened.schema.names)
@@ -167,7 +172,7 @@ def _counted(
         )
     counted: dict[str, str] = {}
     most = request.records_per_person
-    reader = _reader(opened, detector, names, drop, request.person, most, counted)
+    reader = _reader(opened, detector, names, drop, request.person, most, counted, progress)
 
     def draw() -> bytes:
         detector.fit_parts(names, reader)
@@ -230,11 +235,17 @@ def _reader(
     person: str | None,
     most: int | None,
     counted: dict[str, str],
+    progress: Progress,
 ) -> Any:
     """Reads the records that count, once a person's share of them is settled."""
+    passes = itertools.count(1)
 
-    def read(columns: Sequence[PublicColumn]) -> Any:
-        return table_records(table, columns)
+    def read(columns: Sequence[PublicColumn]) -> Iterator[CodedRecords]:
+        stage, done = f"counting, pass {next(passes)}", 0
+        for part in table_records(table, columns):
+            yield part
+            done += len(part)
+            progress(stage, done, table.n_rows)
 
     if person is None:
         if most is None:

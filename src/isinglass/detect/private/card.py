@@ -131,7 +131,7 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         owner=None if owner is None else [(value, what) for what, value in owner.items()],
         columns=[(column["name"], declared_values(column)) for column in facts["columns"]],
         records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
-        validity=_validity(facts),
+        validity=validity_sentences(facts),
         threshold=_threshold(facts),
         public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
         + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
@@ -166,7 +166,7 @@ def declared_values(column: dict[str, Any]) -> str:
     return said + (", by orders of magnitude" if column["log"] else "")
 
 
-def _validity(facts: dict[str, Any]) -> list[str]:
+def validity_sentences(facts: dict[str, Any]) -> list[str]:
     """Version and last day, in sentences; nothing where the owner said neither."""
     version, before, expires = facts["version"], facts["supersedes"], facts["expires"]
     said = [] if version is None else [f"This is version {version} of the model."]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isinglass import model
-from isinglass.detect.private.card import Payment, card_facts, declared_values
+from isinglass.detect.private.card import Payment, card_facts, declared_values, validity_sentences
 from isinglass.detect.private.document import ModelDocument, read_document
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS
@@ -74,6 +74,7 @@ def _score_page(
         card=card,
         guarantee=card["guarantee"],
         signer=signer,
+        validity=validity_sentences(card),
         columns=[
             (column["name"], declared_values(_shortened(column))) for column in card["columns"]
         ],
