@@ -132,8 +132,9 @@ def verify_privacy(
     below it: it finds errors, and proves nothing.
 
     Settings mean what they mean in `PrivateDetector`. Where `bounds` and `categories` name no
-    columns, there are `n_columns` of them, of numbers unless declared otherwise. `draws` of the noise are made with planted records,
-    as many without, and a quarter more to choose the test; a floor grows with their number.
+    columns, there are `n_columns` of them, of numbers unless declared otherwise. `draws` of the
+    noise are made with planted records, as many without, and a quarter more to choose the test; a
+    floor grows with their number.
 
     Examples
     --------
