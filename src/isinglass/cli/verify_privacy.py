@@ -37,7 +37,7 @@ def verify_privacy(
     a check that fails, ends with 1: then something is broken. Floors below it prove nothing.
     Example:
 
-    isinglass verify-privacy --epsilon 0.3 --threshold 0.01 --draws 1000
+    isinglass verify-privacy --epsilon 0.3 --columns 2 --draws 300
     """
     from isinglass.detect.private.verification.verify import verify_privacy as verified
     from isinglass.errors import ModelError
