@@ -355,6 +355,36 @@ def test_a_model_of_many_records_needs_little_memory_and_no_torch(here):
 PAY = ("model", "t.csv", "--bounds", "b.csv", "--ledger", "l.db", "--budget", 3, "-o", "p.zip")
 
 
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ([f"v{i}" for i in range(10_001)], "more than 10,000 categories"),
+        ([f"{i:04}" + "x" * 900 for i in range(9_000)], "the model "),
+        (["x" * 1_001], "x"),
+    ],
+    ids=["many", "long", "longer than a name"],
+)
+def test_what_no_file_can_hold_is_refused_before_it_is_paid(here, listed, said):
+    Path("wide.json").write_text(json.dumps({"a": [-10, 10], "b": {"categories": listed}}))
+    Path("two.csv").write_text("a,b\n" + "1.5,v1\n" * 50)
+    pay = ("model", "two.csv", "--bounds", "wide.json", "--epsilon", 1, "-o", "w.zip")
+    again = inside(*pay, "--ledger", "w.db", "--budget", 3, "--records-per-person", 1)
+    assert again.returncode == 2
+    assert said in again.stderr
+    assert not Path("w.zip").exists()
+    # Nothing was spent: all of it is left.
+    Path("wide.json").write_text(json.dumps({"a": [-10, 10], "b": {"categories": ["v1"]}}))
+    paid = inside(*pay, "--ledger", "w.db", "--budget", 3, "--records-per-person", 1, "--json")
+    assert json.loads(paid.stdout)["left"] == 2.0
+
+
+def test_a_price_above_the_budget_begins_no_ledger(here):
+    pay = ("model", "t.csv", "--bounds", "b.csv", "--ledger", "n.db", "-o", "n.zip")
+    refused = inside(*pay, "--epsilon", 4, "--budget", 3)
+    assert (refused.returncode, "the ledger is not begun" in refused.stderr) == (1, True)
+    assert document(*pay, "--epsilon", 1, "--budget", 3)["left"] == 2.0
+
+
 def test_a_model_is_paid_for_once(here):
     first = document(*PAY, "--epsilon", 1, "--delta-cap", "1e-5")
     assert (first["spent"], first["left"]) == (1.0, 2.0)

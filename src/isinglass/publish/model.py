@@ -17,7 +17,7 @@ from isinglass.detect.private.card import Payment, card_page
 from isinglass.detect.private.columns import CategoryColumn, PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import read_document, write_document
-from isinglass.detect.private.file_parts import packed, price_of
+from isinglass.detect.private.file_parts import packed, price_of, refuse_unwritable
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
@@ -170,6 +170,9 @@ def _counted(
             f"rows of {opened.name} have left as a release, by your register; pass "
             f"{spell('also_released', True)}, so that the card says that this is not covered"
         )
+    refuse_unwritable(
+        layout, price, name=request.name, threshold_share=request.threshold_share, payment=payment
+    )
     counted: dict[str, str] = {}
     most = request.records_per_person
     reader = _reader(opened, detector, names, drop, request.person, most, counted, progress)

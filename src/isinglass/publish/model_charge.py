@@ -12,7 +12,7 @@ from isinglass.curate.ledger.paid_models import PaidModel
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
 from isinglass.detect.private.validity import Validity, read_day
-from isinglass.epsilon import MICRO
+from isinglass.epsilon import MICRO, delta_text, text
 from isinglass.errors import BudgetError, CuratorError, ModelError
 from isinglass.messages import spell
 from isinglass.publish.model_request import ModelRequest, RequestId
@@ -91,6 +91,7 @@ class ModelCharge:
         self, price: ModelPrice, request: ModelRequest, layout: Layout, draw: Callable[[], bytes]
     ) -> bytes:
         """Pay, and give the document that was drawn now or the first time."""
+        self._refuse_unaffordable(price)
         self._sign(price.records, price.micro, price.femto)
 
         def counted() -> bytes:
@@ -120,6 +121,23 @@ class ModelCharge:
         (paid,) = [v for v in versions(self.ledger, request.name) if v.request == wanted]
         self._say(paid)
         return document
+
+    def _refuse_unaffordable(self, price: ModelPrice) -> None:
+        """Refuse what no new ledger of these terms could pay, before its contract is written."""
+        if self.ledger.signed or self.cap is None:
+            return
+        if price.micro > self.cap:
+            raise BudgetError(
+                f"the model costs epsilon {text(price.micro)}, and {spell('budget')} is "
+                f"{text(self.cap)}; nothing was spent, and the ledger is not begun",
+                asked=price.micro, spent=0, left=self.cap,
+            )  # fmt: skip
+        if self.delta_cap is not None and price.femto > self.delta_cap:
+            raise BudgetError(
+                f"the model has delta {delta_text(price.femto)}, and {spell('delta_cap')} is "
+                f"{delta_text(self.delta_cap)}; nothing was spent, and the ledger is not begun",
+                asked=price.micro, spent=0, left=self.cap,
+            )  # fmt: skip
 
     def finish(self) -> None:
         """Nothing is left to do: the next request for fresh noise is another one."""

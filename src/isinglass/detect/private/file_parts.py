@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from isinglass import model
 from isinglass.detect.private.card import Payment, card_facts, declared_values, validity_sentences
-from isinglass.detect.private.document import ModelDocument, read_document
+from isinglass.detect.private.document import ModelDocument, read_document, write_document
 from isinglass.detect.private.guarantee import ModelGuarantee
-from isinglass.detect.private.layout import SHORT_LEVELS
+from isinglass.detect.private.layout import BINS, SHORT_LEVELS, Layout
+from isinglass.detect.private.model import Densities, PrivateModel
 from isinglass.detect.private.noise import ModelPrice, price_rounds
 from isinglass.detect.private.onnx_model import onnx_bytes
+from isinglass.detect.private.projections import FINE
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import canonical_json, read_json
+from isinglass.errors import ModelError
 from isinglass.formats import number
+from isinglass.kernels.grid import CELLS
 from isinglass.plots import pages
 from isinglass.signing import SigningKey
 
@@ -55,6 +61,38 @@ def packed(
     if len(page) <= model.ENTRIES["score.html"]:
         entries["score.html"] = page
     return model.pack(name, entries, key=key)
+
+
+def refuse_unwritable(
+    layout: Layout,
+    price: ModelPrice,
+    *,
+    name: str,
+    threshold_share: float | None,
+    payment: Payment,
+) -> None:
+    """Refuse settings of which no file can be made, before a model is counted and paid for.
+
+    A model in which all is equally likely is packed, and must leave room for longer numbers.
+    """
+    n, T = len(layout.numbers), layout.n_projections
+    scale = np.full(n, CELLS * FINE // 2)
+    columns = Densities(np.full((n, BINS + 1), 1 / (BINS + 1)), scale, scale)
+    projections = Densities(np.full((T, BINS), 1 / BINS))
+    if layout.rounds == 1 and T:
+        half = np.full(T, CELLS * FINE // 2)
+        projections = Densities(projections.p, half, half)
+    categories = tuple(np.full(c.n_cells, 1 / c.n_cells) for c in layout.categories)
+    model_of_nothing = PrivateModel(layout, 10.0, columns, categories, projections)
+    share = threshold_share
+    empty = ModelDocument(model_of_nothing, price.micro, price.femto, price.records, share, None)
+    document = write_document(empty)
+    if len(document) * 3 // 2 > model.ENTRIES["model.json"]:
+        raise ModelError(
+            f"the model would be too large: {len(document):,} bytes; declare fewer categories, or "
+            "leave columns out"
+        )
+    packed(document, name=name, payment=payment)
 
 
 def _score_page(
