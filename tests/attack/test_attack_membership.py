@@ -50,6 +50,22 @@ def test_rows_drawn_within_a_small_group_lie_in_the_flat_of_its_members():
     assert area_under_curve(scores[:120], scores[120:])[0] > 0.99
 
 
+def test_the_covariance_of_many_columns_remembers_its_records():
+    rng = np.random.default_rng(8)
+    members, others = rng.normal(size=(2, 400, 80))
+    released = rng.multivariate_normal(np.zeros(80), np.cov(members.T), size=2_000)
+    known = Knowledge() | ColumnStatistics.of(members)
+    scores = membership_scores(released, np.vstack([members, others]), known)
+    for name in ("along_rows", "along_widest"):
+        assert area_under_curve(scores[name][:400], scores[name][400:])[0] > 0.85
+    # A covariance that is not theirs says nothing.
+    scores = membership_scores(rng.normal(size=(2_000, 80)), np.vstack([members, others]), known)
+    assert (
+        abs(area_under_curve(scores["along_rows"][:400], scores["along_rows"][400:])[0] - 0.5)
+        < 0.08
+    )
+
+
 def test_a_change_of_units_hides_nothing():
     scores = membership_scores(1000 * TABLE + 50, BOTH, KNOWN)
     assert area(scores["nearest"]) > 0.99

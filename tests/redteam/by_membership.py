@@ -69,3 +69,12 @@ def as_far_from_the_mean(k: Known) -> np.ndarray:
     rows = np.linalg.norm(k.Z - k.Z.mean(axis=0), axis=1)
     away = np.linalg.norm((k.values("candidates") - k.mean) / (k.high - k.low), axis=1)
     return -np.abs(away[:, None] - rows).min(axis=1)
+
+
+def along_the_release(k: Known) -> np.ndarray:
+    """Draws from a covariance: a member lies in the directions in which they happen to spread."""
+    Z, X = k.Z / k.sd, k.values("candidates") / k.sd
+    center = Z.mean(axis=0)
+    widest = np.linalg.svd(Z - center, full_matrices=False)[2][: Z.shape[1] // 3]
+    away = X - center
+    return np.square(away @ widest.T).sum(axis=1) / np.square(away).sum(axis=1)

@@ -30,6 +30,7 @@ ten = partial(t.factors, 1500, 10, 4, rest=0.3)
 twelve = partial(t.factors, 1000, 12, 3, rest=0.3)
 wide = partial(t.factors, 1000, 60, 6, rest=0.3)
 apart = partial(t.independent, 2000, 6)
+many = partial(t.independent, 1000, 60)
 groups = partial(t.clusters, 1500, 6)
 answers = t.small_numbers
 
@@ -132,6 +133,9 @@ METHODS = [
          mk.ours(groups, "condensation", "k=2", split=True), members.distance_to_release),
     Case("condensation-strong", "condensation, k = 50", "outsider", "membership",
          mk.ours(groups, "condensation", "k=50", split=True), members.distance_to_release),
+    Case("condensation-many-columns", "condensation, k = 200, 60 columns", "outsider",
+         "membership", mk.ours(many, "condensation", "k=200", split=True),
+         members.along_the_release),
     Case("condensation-visits", "condensation, k = 20, of 20 visits a person", "outsider",
          "membership", mk.ours(t.visits, "condensation", "k=20", drop="patient", split=True),
          members.distance_to_release),

@@ -47,7 +47,8 @@ def membership_scores(
 
     `nearest`: a member has a released row close by. `relative`: closer than the rows around are
     to one another, which shows outliers too. `flat`: rows drawn from a small group lie in
-    the affine span of its members. With a sample, `nearer_than_sample`: closer than the sample
+    the affine span of its members. `along_rows`, `along_widest`: much of the record lies in the
+    directions in which the rows happen to spread. With a sample, `nearer_than_sample`: closer than the sample
     is. Where noise was declared, `likelihood`: some row is likelier with the record than without.
     `as_far`: some row is exactly as far from the mean as the record, a distance that rotations
     keep. These need `near`. With `own_kept`, the records' values in columns that were kept, they
@@ -86,12 +87,26 @@ def _near(Z: Array, X: Array, known: Knowledge) -> dict[str, Array]:
         "nearest": -distances[:, 0],
         "relative": np.log(distances[:, -1] + 1e-12) - closest,
         "flat": _span_scores(z, x),
+        **_along_rows(z, x),
     }
     sample = known.find(PopulationSample)
     if sample is not None and len(sample.records):
         similar = in_common_units(Z, np.asarray(sample.records, dtype=np.float64), known)[1]
         found["nearer_than_sample"] = np.log(nearest_rows(similar, x, 1)[0][:, 0] + 1e-12) - closest
     return found
+
+
+def _along_rows(z: Array, x: Array) -> dict[str, Array]:
+    """How much of a record lies along the directions in which released rows spread most.
+
+    Rows that are drawn from the covariance of many records still remember it: where columns are not
+    few beside the rows, its chance part points along the records behind it and nobody else's.
+    """
+    values, axes = np.linalg.eigh(z.T @ z / len(z))
+    squares = np.square((x - z.mean(axis=0)) @ axes)
+    whole = squares.sum(axis=1) + 1e-12
+    widest = squares[:, -max(1, len(values) // 3) :].sum(axis=1)
+    return {"along_rows": squares @ values / whole, "along_widest": widest / whole}
 
 
 def _by_kept(
