@@ -45,13 +45,13 @@ def membership_scores(
 ) -> dict[str, Array]:
     """Scores that are higher for members, by several membership tests, each under its name.
 
-    `nearest`: a member has a released row close by. `relative`: closer than the rows around are
-    to one another, which shows outliers too. `flat`: rows drawn from a small group lie in
-    the affine span of its members. `along_rows`, `along_widest`: much of the record lies in the
-    directions in which the rows happen to spread. With a sample, `nearer_than_sample`: closer
-    than the sample is. Where noise was declared, `likelihood`: some row is likelier with the
-    record than without. `as_far`: some row is exactly as far from the mean as the record, a
-    distance that rotations keep. These need `near`. With `own_kept`, the records' values in columns that were kept, they
+    `nearest`: a member has a released row close by. `relative`: closer than the rows around are to
+    one another, which shows outliers too. `flat`: rows drawn from a small group lie in the affine
+    span of its members. `along_rows`, `along_widest`: much of the record lies in the directions in
+    which the rows happen to spread. With a sample, `nearer_than_sample`: closer than the sample is.
+    Where noise was declared, `likelihood`: some row is likelier with the record than without.
+    `as_far`: some row is exactly as far from the mean as the record, a distance that rotations
+    keep. These need `near`. With `own_kept`, the records' values in columns that were kept, they
     also tell `kept_values`: more rows have just these values than would by chance; and
     `kept_and_near`: such a row fits the record, by the law of declared noise or by distance. With
     `linked` and known pairs, `linked`: some released row fits a member well by what the pairs
