@@ -37,8 +37,8 @@ CANNOT_FIND = (
 PUBLIC_DATA: dict[str, Any] = {
     "source": "docs/benchmarks/private.md of isinglass",
     "measure": "mean area under the ROC curve over 13 labelled public files, on rows not counted",
-    "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.912, "0.1": 0.870},
-    "isolation_forest_without_privacy": 0.920,
+    "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.915, "0.1": 0.880},
+    "isolation_forest_without_privacy": 0.919,
 }
 
 
