@@ -10,7 +10,7 @@ import pytest
 
 import isinglass as ig
 from isinglass.attack.knowledge import KeptColumns
-from isinglass.auditing.files.align import Loaded, as_kept
+from isinglass.auditing.files.align import Loaded, as_kept, other_spellings
 from isinglass.auditing.files.release_file import ColumnsBeside
 from isinglass.auditing.report.sentences import sentence
 
@@ -109,3 +109,20 @@ def test_an_audit_of_arrays_reads_parts_too():
 def test_a_meaning_must_be_there_for_each_column():
     with pytest.raises(ValueError, match="meanings must be one for each of the 1 columns"):
         KeptColumns(np.zeros((3, 1)), meanings=("s", None))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, None, 3, 2], [0, 1, 0, 0]),  # a missing value is read as the mean, 2
+        (["1", "01", "1.0", "2"], [1, 0, 2, 0]),
+        ([2**53, 2**53 + 1, 5], [0, 1, 0]),
+        (["a", None, "", "b"], [0, 1, 0, 0]),
+        ([1.5, 2.5, 1.5], None),
+    ],
+    ids=["missing", "written", "large", "empty", "plain"],
+)
+def test_values_that_are_read_as_one_are_told_apart_by_how_they_are_written(values, expected):
+    column = pa.chunked_array([values])
+    found = other_spellings(column, column, as_kept(column, column))
+    assert (None if found is None else found.released.tolist()) == expected

@@ -78,8 +78,8 @@ class Policy:
         Whether kept columns may have only so few combinations of values that how records depend
         on them can be read to the end; "any" where the origin may be any, too.
     noise : {"drawn", "any"}
-        Whether a limit for the outsider is met only by methods that draw noise; "any" where the
-        origin may be any, too.
+        Whether limits on what attackers get are met only by methods that draw noise; "any" where
+        the origin may be any, too.
     risk_attacker : name
         Whose risks the following demands are about.
     maximum_reidentification : float, optional
@@ -191,14 +191,16 @@ class Policy:
             refuse_strange(made.required or (), ATTACKS, f"{name}: attacks.required")
         return made
 
-    def asks_about(self, attacker: str) -> bool:
-        """Whether a limit on what attacks get is about this attacker."""
+    @property
+    def limits_attacks(self) -> bool:
+        """Whether it limits what anybody gets."""
         limits = (
             self.maximum_gain, self.maximum_column_gain, self.maximum_outlier_gain,
-            self.maximum or None,
+            self.minimum_level, self.maximum_reidentification, self.maximum_singling_out,
+            self.maximum_inference, self.maximum_membership,
         )  # fmt: skip
         limited = any(limit is not None for limit in limits)
-        return attacker in self.attackers or (limited and self.attacker == attacker)
+        return limited or bool(self.maximum) or bool(self.attackers)
 
     def check(self, findings: Findings) -> tuple[PolicyLine, ...]:
         """Every demand, and whether the findings meet it."""

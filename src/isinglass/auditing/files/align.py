@@ -164,6 +164,35 @@ def as_kept(released: pa.ChunkedArray, own: pa.ChunkedArray) -> KeptColumn | Non
     return KeptColumn(codes[: len(mine)], codes[len(mine) :], is_category=True, meaning=texts)
 
 
+def other_spellings(
+    released: pa.ChunkedArray, own: pa.ChunkedArray, read: KeptColumn
+) -> KeptColumn | None:
+    """What reading a kept column took together: which of the values of one number stands there.
+
+    A missing value is read as the mean, 1 and 01 as one number, whole numbers beyond 2**53 as the
+    nearest float64. None where every number has one spelling, or values cannot be compared.
+    """
+    try:
+        sides = (released.cast(own.type), own)
+        written = [
+            np.array([v if v is None else f"={v}" for v in side.cast(pa.string()).to_pylist()])
+            for side in sides
+        ]
+    except (pa.ArrowException, ValueError):
+        return None
+    texts = np.concatenate(written).astype(str)  # of a missing value None, without the sign
+    numbers = np.concatenate([read.released, read.own])
+    _, place = np.unique(texts, return_inverse=True)
+    pairs, pair_of = np.unique(np.column_stack([numbers, place]), axis=0, return_inverse=True)
+    first = np.searchsorted(pairs[:, 0], pairs[:, 0])  # of the pairs with the same number
+    rank = (np.arange(len(pairs)) - first)[pair_of.ravel()].astype(np.float64)
+    if not rank.any():
+        return None
+    meaning = np.arange(int(rank.max()) + 1).astype(str)
+    n = len(read.released)
+    return KeptColumn(rank[:n], rank[n:], is_category=True, meaning=meaning)
+
+
 def _unit(released: pa.ChunkedArray, own: pa.ChunkedArray) -> str | None:
     """The unit in which both columns count days or moments since 1970; None where they do not."""
     kind = released.type

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from isinglass.attack.knowledge import PublicParameters
 from isinglass.attack.registry import ATTACKS, NEED_ROWS
-from isinglass.auditing.attackers import OUTSIDER, attacker_for
+from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
@@ -279,7 +279,7 @@ def audit_files(
         if not line.met:
             notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
             lines += [line] if policy is not None and policy.kept == "few" else []
-    if policy is not None and policy.noise == "drawn" and policy.asks_about(OUTSIDER):
+    if policy is not None and policy.noise == "drawn" and policy.limits_attacks:
         line = noise_line(draws_noise=perturbation is not None and perturbation.draws_noise)
         lines += [] if line.met else [line]
     if policy is not None and policy.noise == "drawn" and perturbation is not None:

@@ -87,7 +87,7 @@ def match_beside(mine: Loaded, theirs: Loaded) -> bool:
 
 
 def _same_values(own: pa.ChunkedArray, released: pa.ChunkedArray) -> bool:
-    """Whether two columns hold the same values in the same rows; NaN equals NaN."""
+    """Whether two columns hold the same values in the same rows, NaN too."""
     if pa.types.is_dictionary(own.type):
         own = own.cast(own.type.value_type)
     try:
@@ -98,9 +98,12 @@ def _same_values(own: pa.ChunkedArray, released: pa.ChunkedArray) -> bool:
     if not pa.types.is_floating(right.type):
         return bool(left.equals(right))
     present = bool(left.is_valid().equals(right.is_valid()))
-    return present and np.array_equal(
-        left.to_numpy(zero_copy_only=False), right.to_numpy(zero_copy_only=False), equal_nan=True
-    )
+    return present and _bits(left) == _bits(right)
+
+
+def _bits(column: pa.Array) -> bytes:
+    """Numbers to the last bit: digits of NaN and the sign of zero could be a code."""
+    return bytes(column.drop_null().to_numpy(zero_copy_only=False).tobytes())
 
 
 def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> str:

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 ORIGIN = "it is known how the release was made"
 ORDER = "the order of the rows tells nothing"
 KEPT = "how records depend on the kept columns can be read to the end"
-NOISE = "noise hides the records from an outsider"
+NOISE = "noise hides the records"
 DIGITS = "the last digits of noisy numbers tell nothing"
 SECRET = "the key came from secret randomness"
 #: Share of a column's variance that kept values may explain beyond what the audit can read.
@@ -113,17 +113,18 @@ def kept_line(n_combinations: int, n_rows: int, n_columns: int, noise: float) ->
 
 
 def noise_line(*, draws_noise: bool) -> PolicyLine:
-    """Whether noise hides records from an outsider: a map without noise keeps coincidences.
+    """Whether noise hides the records: a map without noise keeps coincidences, and can be learned.
 
     Equal records stay equal, equal differences and directions stay so, and second moments are
-    turned and no more. Counting these names categories, flags, sparse amounts and main directions
-    without a single pair, and no list of attacks has all structures that tables have.
+    turned and no more: counting these names categories, flags, sparse amounts and main directions
+    without a single pair. With pairs the map itself is learned, and where it is flat its last
+    digits are. No list of attacks has all structures and all maps.
     """
     if draws_noise:
         return PolicyLine(NOISE, "the method draws noise", met=True)
     return PolicyLine(
         NOISE,
-        "the method maps equal records to equal rows, and an outsider who counts them may get "
+        "the method maps equal records to equal rows: who counts them, or learns the map, may get "
         'more than the attacks listed; use a method with noise (release.noise = "any" in the '
         "policy goes by the attacks alone)",
         met=False,

@@ -150,6 +150,9 @@ class ColumnsBeside:
                 own = align.as_kept(column, table.beside.column(name))
             if own is not None:
                 self.kept[name] = own
+                other = align.other_spellings(column, table.beside.column(name), own)
+                if other is not None:
+                    self.kept[f"{name} as written"] = other
                 if not own.is_category or np.isin(own.released, own.own).mean() > 0.5:
                     continue
             numbers = read_numbers(column)
