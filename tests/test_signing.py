@@ -217,7 +217,7 @@ def test_all_other_points_are_taken():
         assert taken(written(y, x % 2))
         assert times(8, (x, y)) != (0, 1)
     for _ in range(20):
-        SigningKey.draw().signer
+        assert taken(SigningKey.draw().signer.public)
 
 
 def test_a_number_beyond_the_field_is_no_key():
