@@ -15,8 +15,8 @@ from isinglass.detect.private.columns import (
     CategoryColumn,
     NumberColumn,
     PublicColumn,
-    log_cells,
 )
+from isinglass.detect.private.log_edges import log_cells
 from isinglass.table.columns import refuse_columns
 
 Array = NDArray[Any]
@@ -117,7 +117,7 @@ def coded(numbers: Array, codes: Integers, columns: Sequence[PublicColumn]) -> C
     if logarithmic:
         numbers = numbers.copy()
         for j in logarithmic:
-            numbers[:, j] = log_cells(numbers[:, j], declared[j])
+            numbers[:, j] = log_cells(numbers[:, j], declared[j].low, declared[j].high)
     return CodedRecords(numbers, codes)
 
 
