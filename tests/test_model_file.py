@@ -77,7 +77,7 @@ def hostile():
     yield "extra", zipped([*parts.items(), ("readme.txt", b"x")])
     yield "lacking", zipped([(n, d) for n, d in parts.items() if n != "card.json"])
     yield "no manifest", zipped([(n, d) for n, d in parts.items() if n != MANIFEST])
-    yield "bomb", zipped([*list(parts.items())[:2], ("card.json", bytes((1 << 20) + 1))])
+    yield "bomb", zipped([*list(parts.items())[:2], ("card.json", bytes(ENTRIES["card.json"] + 1))])
     yield "bzip2", zipped(parts.items(), kind=zipfile.ZIP_BZIP2)
     yield "changed", zipped((parts | {"model.json": b"{ }"}).items())
     yield "unnamed", zipped((parts | {"score.html": b"x"}).items())
@@ -136,8 +136,59 @@ def test_an_entry_that_lies_about_its_size_is_refused():
     for start, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         place = data.index(start) + at
         data[place : place + 4] = struct.pack("<L", 100)
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match=r"manifest\.json is not as long as it says"):
         unpack(bytes(data))
+
+
+def with_a_gap(data, place, hidden):
+    """A zip with bytes before entry number `place`, or before the listing, which knows of them."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        starts = [about.header_offset for about in file.infolist()] + [file.start_dir]
+    listing, at = bytearray(data[starts[-1] :]), 0
+    for start in starts[:-1]:
+        if start >= starts[place]:
+            listing[at + 42 : at + 46] = struct.pack("<L", start + len(hidden))
+        at += 46 + struct.unpack("<H", listing[at + 28 : at + 30])[0]
+    listing[-6:-2] = struct.pack("<L", starts[-1] + len(hidden))
+    return data[: starts[place]] + hidden + data[starts[place] : starts[-1]] + bytes(listing)
+
+
+@pytest.mark.parametrize("place", range(len(DOCUMENTS) + 2))
+def test_no_byte_is_hidden_before_between_or_after_entries(place):
+    """A reader that goes from entry to entry would meet a forged one before the signed one."""
+    good = pack("m", DOCUMENTS, key=SigningKey.draw())
+    assert unpack(with_a_gap(good, place, b"")).entries == DOCUMENTS
+    forged = zipped([("model.onnx", b"forged")])
+    entry = forged[: forged.index(b"PK\x01\x02")]
+    for hidden in (b"x", entry):
+        bad = with_a_gap(good, place, hidden)
+        assert taken_apart(bad) == taken_apart(good)  # Python's zipfile sees nothing
+        with pytest.raises(ValueError, match="it holds more than its entries"):
+            unpack(bad)
+
+
+def test_no_byte_is_hidden_after_what_is_compressed():
+    good = pack("m", DOCUMENTS)
+    end = good.index(b"PK\x03\x04", 1)  # of the first entry
+    data = bytearray(with_a_gap(good, 1, b"hidden"))
+    for start, at in ((b"PK\x03\x04", 18), (b"PK\x01\x02", 20)):
+        place = data.index(start) + at
+        (size,) = struct.unpack("<L", data[place : place + 4])
+        data[place : place + 4] = struct.pack("<L", size + 6)
+    assert data[end : end + 6] == b"hidden"
+    with pytest.raises(ValueError, match="it holds more than its entries"):
+        unpack(bytes(data))
+
+
+def test_entries_out_of_the_order_of_the_listing_are_refused():
+    good = pack("m", DOCUMENTS)
+    at = good.index(b"PK\x01\x02")
+    first = 46 + struct.unpack("<H", good[at + 28 : at + 30])[0]
+    end = good.index(b"PK\x05\x06")
+    turned = good[:at] + good[at + first : end] + good[at : at + first] + good[end:]
+    assert taken_apart(turned) == taken_apart(good)
+    with pytest.raises(ValueError, match="it holds more than its entries"):
+        unpack(turned)
 
 
 def test_a_long_listing_is_refused_before_it_is_read():

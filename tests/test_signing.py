@@ -1,10 +1,14 @@
 """Signing keys: what is written, what opens, and whose signature is taken."""
 
+import hashlib
+import io
 import json
 import os
+import zipfile
 
 import pytest
 
+from isinglass import model
 from isinglass.errors import KeyFileError, ModelError
 from isinglass.signing import (
     Signer,
@@ -145,3 +149,104 @@ def test_an_unsigned_file_is_refused_until_asked_for():
 def test_a_public_key_has_one_size():
     with pytest.raises(ValueError, match="32 bytes"):
         Signer(b"short")
+
+
+# The curve of Ed25519, -x^2 + y^2 = 1 + d x^2 y^2, in whole numbers, as RFC 8032 writes it.
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+
+
+def point(y, odd):
+    """The point of this y whose x is odd or even, or None where there is none."""
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if x * x % P != square:
+        return None
+    return (P - x if x % 2 != odd else x) % P, y
+
+
+def added(a, b):
+    (x1, y1), (x2, y2) = a, b
+    product = D * x1 * x2 * y1 * y2
+    x = (x1 * y2 + x2 * y1) * pow(1 + product, -1, P)
+    return x % P, (y1 * y2 + x1 * x2) * pow(1 - product, -1, P) % P
+
+
+def times(n, a):
+    found = (0, 1)
+    for digit in bin(n)[2:]:
+        found = added(found, found)
+        found = added(found, a) if digit == "1" else found
+    return found
+
+
+def written(y, odd):
+    return (y | odd << 255).to_bytes(32, "little")
+
+
+def taken(public):
+    try:
+        Signer(public)
+    except ValueError:
+        return False
+    return True
+
+
+def test_points_of_small_order_are_nobodys_keys():
+    """L times a point has order 1, 2, 4 or 8: such points are all of those there are."""
+    order = 2**252 + 27742317777372353535851937790883648493
+    small, y = {(0, 1)}, 2
+    while len(small) < 8:
+        if (found := point(y, 0)) is not None:
+            step = times(order, found)
+            small |= {times(n, step) for n in range(8)}
+        y += 1
+    assert {times(8, a) for a in small} == {(0, 1)}
+    for x, y in small:
+        for odd in (0, 1):  # of the two points with x = 0, either way of writing x is read
+            assert not taken(written(y, odd))
+            assert (x == 0) or point(y, x % 2) == (x, y)
+
+
+def test_all_other_points_are_taken():
+    others = [a for y in range(2, 60) for odd in (0, 1) if (a := point(y, odd)) is not None]
+    assert len(others) > 30
+    for x, y in others:
+        assert taken(written(y, x % 2))
+        assert times(8, (x, y)) != (0, 1)
+    for _ in range(20):
+        assert taken(SigningKey.draw().signer.public)
+
+
+def test_a_number_beyond_the_field_is_no_key():
+    """Readers differ in whether they take it for the remainder."""
+    for y in range(P, 2**255):
+        assert not taken(written(y, 0))
+        assert not taken(written(y, 1))
+
+
+def test_nobodys_key_neither_signs_a_file_nor_is_read_from_one(tmp_path):
+    public = b"\x01" + bytes(31)  # with it, itself and zeros are a signature of any text
+    (tmp_path / "n.pub").write_text(
+        json.dumps({"format": "isinglass-signer-1", "public": public.hex()})
+    )
+    with pytest.raises(KeyFileError, match="is damaged"):
+        read_signer(tmp_path / "n.pub")
+    facts = {
+        "format": model.FORMAT,
+        "name": "m",
+        "entries": {n: hashlib.sha256(b"{}").hexdigest() for n in model.NEEDED},
+        "signer": public.hex(),
+        "signature": (public + bytes(32)).hex(),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, data in (
+            (model.MANIFEST, json.dumps(facts)),
+            *dict.fromkeys(model.NEEDED, "{}").items(),
+        ):
+            file.writestr(name, data)
+    with pytest.raises(ValueError, match="somebody can hold the private half of"):
+        model.unpack(buffer.getvalue())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+from isinglass import threads
 from isinglass.threads import spread
 
 
@@ -82,42 +84,141 @@ def test_work_may_spread_its_own_work():
     assert sorted(done) == sorted(5 * [(i, j) for i in range(8) for j in range(5)])
 
 
-@pytest.mark.parametrize("started", [0, 1])
-def test_where_no_thread_can_be_started_fewer_do_the_work(monkeypatch, started):
-    submit, calls = ThreadPoolExecutor.submit, []
+@pytest.fixture
+def helpers(monkeypatch):
+    """Helpers of which no thread was started yet."""
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
 
-    def few(self, *args):
-        calls.append(args)
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_where_no_thread_can_be_started_fewer_do_the_work(monkeypatch, helpers, started):
+    begin, calls = threads._begin, []
+
+    def few(call):
+        calls.append(call)
         if len(calls) > started:
             raise RuntimeError("can't start new thread")
-        return submit(self, *args)
+        begin(call)
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", few)
+    monkeypatch.setattr(threads, "_begin", few)
     done = []
     spread(lambda a, b: done.append(a), 20, n_jobs=4, step=1)
     assert sorted(done) == list(range(20))
+    assert len(calls) == started + 1
 
 
-def test_interrupted_while_starting_nobody_goes_on(monkeypatch):
-    submit, calls, done = ThreadPoolExecutor.submit, [], []
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_interrupted_while_starting_nobody_goes_on(monkeypatch, helpers, place):
+    begin, calls, done = threads._begin, [], []
 
-    def interrupted(self, *args):
-        calls.append(args)
+    def interrupted(call):
+        calls.append(call)
+        if len(calls) == 2 and place == "before":
+            raise KeyboardInterrupt
+        begin(call)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return submit(self, *args)
 
     def work(start, stop):
-        time.sleep(0.5)
+        time.sleep(0.3)
         done.append(start)
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(threads, "_begin", interrupted)
     with pytest.raises(KeyboardInterrupt):
         spread(work, 4, n_jobs=4, step=1)
     seen = len(done)
     assert seen <= 1
-    time.sleep(0.7)
+    time.sleep(0.4)
     assert len(done) == seen
+
+
+INTERRUPTED = """
+import random, signal, sys, time
+from isinglass import threads
+
+dice, begun = random.Random(int(sys.argv[1])), []
+class Stop(BaseException): pass
+def stop(*_): raise Stop
+signal.signal(signal.SIGALRM, stop)
+
+def work(start, stop):
+    begun.append(start)
+    sum(range(200))
+
+for turn in range(100):
+    threads._helpers = threads._Helpers()  # so that starts are interrupted, too
+    try:
+        signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 2e-3))
+        while True:
+            threads.spread(work, 40, n_jobs=4, step=1)
+    except Stop:
+        seen = len(begun)
+    time.sleep(0.001)
+    assert len(begun) == seen, "somebody goes on"
+"""
+
+
+def test_interrupted_anywhere_nobody_goes_on():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, "0"], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+STOPPED = """
+import signal, sys
+from isinglass import threads
+
+class Stop(BaseException): pass
+def stop(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Stop
+signal.signal(signal.SIGTERM, stop)
+print("ready", flush=True)
+try:
+    while True:
+        threads._helpers = threads._Helpers()
+        threads.spread(lambda a, b: sum(range(200)), 40, n_jobs=4, step=1)
+except Stop:
+    sys.exit(143)
+"""
+
+
+def test_a_program_stopped_at_any_moment_ends():
+    """The interpreter waits for some threads when it ends; nobody may leave it one for ever."""
+    dice = np.random.default_rng()
+    for _ in range(20):
+        running = subprocess.Popen(
+            [sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        try:
+            running.stdout.readline()
+            time.sleep(dice.uniform(0, 0.02))
+            running.terminate()
+            _, said = running.communicate(timeout=20)
+        finally:
+            running.kill()
+        assert (running.returncode, said) == (143, b"")
+
+
+def test_a_canceled_errand_never_begins_and_one_begun_is_waited_for():
+    done = []
+    errand = threads.Errand(lambda: done.append(1))
+    assert errand.cancel()
+    assert errand.cancel()
+    errand.run()
+    assert not done
+    errand = threads.Errand(lambda: time.sleep(0.2) or 7)
+    errand.begin()
+    time.sleep(0.05)
+    assert not errand.cancel()
+    errand.wait()
+    errand.wait()
+    assert errand.outcome() == 7
+    errand = threads.Errand(lambda: 1 // 0)
+    errand.begin()
+    with pytest.raises(ZeroDivisionError):
+        errand.outcome()
 
 
 @pytest.mark.parametrize("here", [True, False])

@@ -25,16 +25,28 @@ class BrokenDocumentError(DocumentError):
     """A text that is no JSON at all, as one that was cut short is."""
 
 
-def read_json(text: str | bytes, *, as_pairs: bool = False, infinite: bool = False) -> Any:
+def read_json(
+    text: str | bytes,
+    *,
+    as_pairs: bool = False,
+    infinite: bool = False,
+    most_values: int | None = None,
+) -> Any:
     """What a JSON text says.
 
     Files come from strangers, too. So whatever is wrong with one is a `DocumentError`, found
     before it costs time or memory: never a RecursionError, an infinity, or a number of a million
     digits that overflows where it is used. With `as_pairs` objects are lists of pairs, in which
-    names may come twice. With `infinite` the words NaN and Infinity are read as numbers.
+    names may come twice. With `infinite` the words NaN and Infinity are read as numbers. Values are
+    counted, with `most_values`, by the signs before them, before any is read: a short text may
+    hold many empty ones, which take a hundred times its memory.
     """
     if len(text) > MOST_BYTES:
         raise DocumentError(f"it is longer than {MOST_BYTES >> 20} MiB")
+    if most_values is not None:
+        signs: Any = (b",", b"[", b"{") if isinstance(text, bytes) else (",", "[", "{")
+        if sum(map(text.count, signs)) > most_values:
+            raise DocumentError(f"it has more than {most_values:,} values")
     try:
         found = json.loads(
             text,

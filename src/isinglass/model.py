@@ -26,8 +26,8 @@ FORMAT = "isinglass-model-1"
 MANIFEST = "manifest.json"
 #: The entries in their order, and the most bytes of each once unpacked; those that must be there.
 ENTRIES = {
-    "model.json": 16 << 20,
-    "card.json": 1 << 20,
+    "model.json": 4 << 20,
+    "card.json": 4 << 20,
     "model.onnx": 64 << 20,
     "score.html": 32 << 20,
 }
@@ -38,6 +38,7 @@ _MOST_MANIFEST = 1 << 16
 _SIGNED = b"isinglass model manifest\n"  # a signature of this is never one of something else
 #: the record at the end of a zip, and the most bytes of the listing before it
 _END, _MOST_LISTING = struct.Struct("<4s4H2LH"), 1 << 12
+_LOCAL = struct.Struct("<4s5H3L2H")  # the record before each entry, without the name
 _DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o100644 << 16
 
@@ -161,9 +162,14 @@ def _unzipped(data: bytes) -> dict[str, bytes]:
                 raise ValueError("it lacks what a model needs")
             for about in listed:
                 _refuse_unlike_ours(about, limits[about.filename])
-            if zipped.comment or min(about.header_offset for about in listed):
+            if zipped.comment:
                 raise ValueError("it holds more than its entries")
-            return {about.filename: _content(zipped, about) for about in listed}
+            found, at = {}, 0
+            for about in listed:
+                found[about.filename], at = _content(data, about, at)
+            if at != zipped.start_dir:
+                raise ValueError("it holds more than its entries")
+            return found
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, UnicodeError):
         raise ValueError("it is truncated, damaged or no zip at all") from None
     except (NotImplementedError, RuntimeError, LookupError, OverflowError):
@@ -175,9 +181,11 @@ def _refuse_long_listing(data: bytes) -> None:
     end = data[-_END.size :]
     if len(end) < _END.size or not end.startswith(b"PK\x05\x06"):
         raise ValueError("it is truncated, damaged or no zip at all")
-    count, size = _END.unpack(end)[4:6]
+    count, size, start = _END.unpack(end)[4:7]
     if count > len(ENTRIES) + 1 or size > _MOST_LISTING or data[-42:-38] == b"PK\x06\x07":
         raise ValueError("its entries are not those of a model")
+    if start + size + _END.size != len(data):
+        raise ValueError("it holds more than its entries")
 
 
 def _refuse_unlike_ours(about: zipfile.ZipInfo, limit: int) -> None:
@@ -187,13 +195,36 @@ def _refuse_unlike_ours(about: zipfile.ZipInfo, limit: int) -> None:
         raise ValueError("it is zipped in a way that models are not")
     if about.file_size > limit:
         raise ValueError(f"{about.filename} would be larger than {limit >> 10:,} KiB")
-    if about.comment or about.extra or about.is_dir():
+    if about.flag_bits or about.comment or about.extra or about.is_dir():
         raise ValueError("it holds more than its entries")
 
 
-def _content(zipped: zipfile.ZipFile, about: zipfile.ZipInfo) -> bytes:
-    with zipped.open(about) as entry:
-        found = entry.read(about.file_size + 1)
+def _content(data: bytes, about: zipfile.ZipInfo, at: int) -> tuple[bytes, int]:
+    """The content of an entry that begins at byte `at`, and the byte after it.
+
+    Entries lie end to end, and the record before each says what the listing says: else readers
+    that go from entry to entry, as some do, would find another model than those that go by the
+    listing.
+    """
+    name = about.filename.encode("ascii")
+    begin = at + _LOCAL.size + len(name)
+    end = begin + about.compress_size
+    head, packed = data[at:begin], data[begin:end]
+    kind, sizes = about.compress_type, (about.compress_size, about.file_size)
+    said = (about.flag_bits, kind, about.CRC, *sizes, len(name), 0)
+    if about.header_offset != at or len(head) < begin - at or len(packed) < end - begin:
+        raise ValueError("it holds more than its entries")
+    magic, _, flags, method, _, _, *numbers = _LOCAL.unpack_from(head)
+    if (magic, head[_LOCAL.size :]) != (b"PK\x03\x04", name) or (flags, method, *numbers) != said:
+        raise ValueError("its entries are not as it lists them")
+    found = packed
+    if kind == zipfile.ZIP_DEFLATED:
+        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+        found = unpacker.decompress(packed, about.file_size + 1)
+        if unpacker.unused_data:
+            raise ValueError("it holds more than its entries")
     if len(found) != about.file_size:
         raise ValueError(f"{about.filename} is not as long as it says")
-    return found
+    if zlib.crc32(found) != about.CRC:
+        raise ValueError("it is truncated, damaged or no zip at all")
+    return found, end

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +18,7 @@ from isinglass import field_checks
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.promise import Promise
+from isinglass.threads import Errand
 
 METADATA_KEY = b"isinglass"
 _GROUP_BYTES = 32 << 20
@@ -212,8 +212,7 @@ class ReleaseWriter:
         self._filled = 0
         self._kept: list[pa.RecordBatch] = []
         self._writer = pq.ParquetWriter(path, self._schema, use_dictionary=False)
-        self._pool = ThreadPoolExecutor(1)
-        self._pending: Future[NDArray[Any]] | None = None
+        self._pending: Errand | None = None
         self.rows = 0
 
     def add(self, Z: NDArray[Any], kept: pa.RecordBatch) -> None:
@@ -235,8 +234,9 @@ class ReleaseWriter:
             return
         full, rows, kept = self._filling, self._filled, self._kept
         if self._pending is not None:
-            self._spare.append(self._pending.result())
-        self._pending = self._pool.submit(self._encode, full, rows, kept)
+            self._spare.append(self._pending.outcome())
+        self._pending = Errand(lambda: self._encode(full, rows, kept))
+        self._pending.begin()
         self._filling, self._filled, self._kept = self._spare.pop(), 0, []
 
     def _encode(self, full: NDArray[Any], rows: int, kept: list[pa.RecordBatch]) -> NDArray[Any]:
@@ -252,7 +252,7 @@ class ReleaseWriter:
         """Write what is left and the facts; the file is complete after this."""
         self._flush()
         if self._pending is not None:
-            self._pending.result()
+            self._pending.outcome()
             self._pending = None
         self._writer.add_key_value_metadata({METADATA_KEY.decode(): json.dumps(facts.to_json())})
         self._writer.close()
@@ -266,7 +266,8 @@ class ReleaseWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._pending is not None and not self._pending.cancel():
+            self._pending.wait()
         if kind is not None and self._writer.is_open:
             with contextlib.suppress(Exception):  # the file is thrown away anyhow
                 self._writer.close()

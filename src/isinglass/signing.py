@@ -27,6 +27,11 @@ PUBLIC_ENDING = ".pub"
 _MOST_BYTES = 1 << 16  # of a key file
 _FINGERPRINT = re.compile(r"[0-9a-f]{40}")
 _PINS = "signers.jsonl"
+_P = 2**255 - 19  # of the field of Ed25519
+_Y8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+#: y of the eight points of which 8 times the point is nothing: a signature by one of them, of any
+#: text, can be made by anybody, so they are nobody's.
+_SMALL_ORDER = frozenset({0, 1, _P - 1, _Y8, _P - _Y8})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,9 @@ class Signer:
     def __post_init__(self) -> None:
         if len(self.public) != 32:
             raise ValueError("a public key must be 32 bytes")
+        y = int.from_bytes(self.public, "little") & (1 << 255) - 1
+        if y >= _P or y in _SMALL_ORDER:
+            raise ValueError("a public key must be one that somebody can hold the private half of")
 
     @property
     def fingerprint(self) -> str:

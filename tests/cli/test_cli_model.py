@@ -102,7 +102,8 @@ def test_the_document_of_a_model(here):
 
 def test_the_document_of_scores(here):
     found = document("score", "new.csv", "--model", "m.zip", "--explain")
-    assert list(found) == ["rows", "scores", "threshold", "anomalies", "warnings"]
+    assert list(found) == ["rows", "scores", "threshold", "guarantee", "anomalies", "warnings"]
+    assert found["guarantee"] == {"epsilon": 1.0, "delta": 1e-6, "records_per_person": 1}
     assert found["warnings"] == []
     assert (found["rows"], len(found["scores"])) == (200, 200)
     anomalies = found["anomalies"]
@@ -133,7 +134,9 @@ def test_without_a_threshold_the_strangest_are_shown(here):
     assert "columns" not in found["anomalies"][0]
     shown = inside("score", "new.csv", "--model", "n.zip", "--unsigned", "-n", 2).stdout
     assert "none: here are the strangest rows" in shown
-    assert len(shown.splitlines()) == 7
+    line = "guarantee  epsilon 1, delta 1e-06 for every person with at most 1 record"
+    assert shown.splitlines()[2] == line
+    assert len(shown.splitlines()) == 8
     assert len(document("score", "new.csv", "--model", "m.zip", "-n", 3)["anomalies"]) == 3
 
 
@@ -216,7 +219,7 @@ def test_what_the_page_does_not_go_with(here):
     assert "must be an .html file" in refused(*words, "--page", "m.zip", "--force")
     entries = model_file.read("m.zip").entries
     del entries["score.html"]
-    Path("old.zip").write_bytes(pack("old", entries))
+    Path("old.zip").write_bytes(pack("m", entries))
     words = ("score", "--model", "old.zip", "--unsigned")
     assert "holds no page" in inside(*words, "--page", "p.html").stderr
     assert not Path("p.html").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,7 +94,7 @@ def score(
             "its own rows; pass --own-rows if they stay with you"
         )
     table = open_table(records, encoding=encoding, delimiter=delimiter)
-    scorer, of, cautions = _opened(
+    scorer, opened = _opened(
         model, signer, unsigned=unsigned, drop=names_to_drop(drop, table.schema.names), jobs=jobs
     )
     most = n_outliers
@@ -118,11 +119,13 @@ def score(
             | ({"columns": [{"name": n, "share": s} for n, s in a.columns]} if explain else {})
             for a in anomalies
         ]
-        document = {"rows": found.rows, "scores": listed, "threshold": scorer.threshold}
-        show.print_json(document | {"anomalies": picked, "warnings": cautions})
+        document: dict[str, Any] = {"rows": found.rows, "scores": listed}
+        document["threshold"] = scorer.threshold
+        document["guarantee"] = opened.promise
+        show.print_json(document | {"anomalies": picked, "warnings": opened.cautions})
         return
     show.echo(f"rows       {found.rows:,}, numbered from 0")
-    show.echo(f"model      {of}")
+    show.echo(f"model      {opened.title}", f"guarantee  {opened.guarantee}")
     if scorer.threshold is None:
         show.echo("threshold  none: here are the strangest rows, whether or not they are anomalies")
     else:
@@ -140,14 +143,26 @@ def score(
         show.echo(f"all {found.rows:,} are in {out}")
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """What to call a model, what it promises by its document, and what to warn of."""
+
+    title: str
+    guarantee: str
+    promise: dict[str, Any] | None
+    cautions: list[str]
+
+
 def _opened(
     path: Path, signer: str | None, *, unsigned: bool, drop: list[str], jobs: int
-) -> tuple[Scorer, str, list[str]]:
-    """The model, once its signer is the right one, what to call it, and what to warn of."""
+) -> tuple[Scorer, OpenedModel]:
+    """The model, once its signer is the right one, and what to say of it."""
     from isinglass.detect.onnx_file import read_autoencoder
+    from isinglass.detect.private.guarantee import price_line
     from isinglass.detect.private.load import doubts, open_model
     from isinglass.detect.protobuf import is_onnx
     from isinglass.detect.score_file import AutoencoderScorer, PrivateScorer
+    from isinglass.epsilon import FEMTO, as_float
     from isinglass.signing import check_signer
 
     if is_onnx(path):
@@ -156,8 +171,8 @@ def _opened(
             None, name=path.name, file=str(path), wanted=signer, unsigned=unsigned,
             say=show.print_message,
         )  # fmt: skip
-        of = "an autoencoder, without any guarantee"
-        return AutoencoderScorer(exported, drop=drop), of, [_UNSIGNED]
+        about = OpenedModel("an autoencoder", "none", None, [_UNSIGNED])
+        return AutoencoderScorer(exported, drop=drop), about
     found, document = open_model(path, signer, unsigned=unsigned, say=show.print_message)
     cautions = doubts(found)
     for caution in cautions:
@@ -165,7 +180,14 @@ def _opened(
     by = None if found.signer is None else found.signer.fingerprint
     if by is None:
         cautions = [_UNSIGNED, *cautions]
-    return PrivateScorer(document, n_jobs=jobs), _titled(found.name, by), cautions
+    price = document.micro, document.femto, document.records_per_person
+    promise = {
+        "epsilon": as_float(document.micro),
+        "delta": document.femto / FEMTO,
+        "records_per_person": document.records_per_person,
+    }
+    about = OpenedModel(_titled(found.name, by), price_line(*price), promise, cautions)
+    return PrivateScorer(document, n_jobs=jobs), about
 
 
 def _refuse_beside_page(given: list[str]) -> None:

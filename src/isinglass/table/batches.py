@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from isinglass.errors import TableError
+from isinglass.threads import Errand
 
 # A batch holds about this many bytes, so that a wide table is read in fewer rows at a time.
 BATCH_BYTES = 16 << 20
@@ -43,8 +43,14 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     """The same items in the same order, the next one produced in another thread meanwhile."""
     source = iter(items)
     end: Any = object()
-    with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(next, source, end)
-        while (item := pending.result()) is not end:
-            pending = pool.submit(next, source, end)
+    pending = Errand(lambda: next(source, end))
+    try:
+        pending.begin()
+        while (item := pending.outcome()) is not end:
+            pending = Errand(lambda: next(source, end))
+            pending.begin()
             yield item
+            del item  # it may go while the next one is waited for
+    finally:
+        if not pending.cancel():
+            pending.wait()  # the items' file may be closed after this

@@ -1,6 +1,7 @@
 """Declared columns: bounds, steps, logarithms and categories."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from isinglass.detect.private.columns import (
     CategoryColumn,
     NumberColumn,
     declared_columns,
-    log_cells,
 )
+from isinglass.detect.private.log_edges import LogEdges, log_cells
 from isinglass.kernels.grid import CELLS, cell_of
 
 NAMES = ["a", "b", "c"]
@@ -18,7 +19,7 @@ NAMES = ["a", "b", "c"]
 
 def cells(column: NumberColumn, values: list[float]) -> list[int]:
     array = np.array(values)
-    found = log_cells(array, column) if column.log else array
+    found = log_cells(array, column.low, column.high) if column.log else array
     return [cell_of(x, *column.grid) for x in found]
 
 
@@ -52,9 +53,43 @@ def test_logarithmic_cells_are_equal_in_the_logarithm():
     clear = abs(expected - np.rint(expected)) > 1e-6
     assert clear.mean() > 0.99
     np.testing.assert_array_equal(np.array(cells(column, x))[clear], np.floor(expected)[clear])
-    narrow = log_cells(x.astype(np.float32), column)
+    narrow = log_cells(x.astype(np.float32), 1e-3, 1e5)
     assert narrow.dtype == np.float32
     assert (narrow % 1 == 0.5).all()
+
+
+def plain_edges(low, high):
+    """The edges as they were first written down: one power after the other."""
+    first, bits = Fraction(low), 256
+    ratio = Fraction(high) / first
+    root = (ratio.numerator << bits) // ratio.denominator
+    for _ in range(16):
+        root = math.isqrt(root << bits)
+    edges, power = [], 1 << bits
+    for _ in range(CELLS - 1):
+        power = power * root >> bits
+        edges.append(first.numerator * power / (first.denominator << bits))
+    return np.array(edges)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1e-3, 1e6), (1.0, 65536.0), (5e-324, 1.7e308), (1.0, math.nextafter(1.0, 2))]
+)
+def test_edges_are_the_same_however_few_are_asked_for(bounds):
+    edges = plain_edges(*bounds)
+    lazy, whole = LogEdges(*bounds), LogEdges(*bounds)
+    np.testing.assert_array_equal(whole.all, edges)
+    at = np.random.default_rng(0).choice(edges, 200)
+    beside = [np.nextafter(at, -np.inf), np.nextafter(at, np.inf)]
+    odd = [0.0, -0.0, -1.0, math.inf, -math.inf, *bounds]
+    values = np.concatenate([at, *beside, odd])
+    expected = np.searchsorted(edges, values, side="right")
+    np.testing.assert_array_equal(lazy.cells(values), expected)
+    assert "all" not in vars(lazy)
+    np.testing.assert_array_equal(whole.cells(np.tile(values, 9)), np.tile(expected, 9))
+    for _ in range(9):  # many small batches are many values
+        np.testing.assert_array_equal(lazy.cells(values), expected)
+    assert "all" in vars(lazy)
 
 
 def test_columns_are_declared_by_name_by_position_or_all_alike():

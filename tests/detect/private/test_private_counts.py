@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import threading
 import traceback
 
 import numpy as np
@@ -75,7 +76,8 @@ ROUNDS = {
 
 
 def counted(name: str, rows: np.ndarray, n_jobs: int = 1, **kind) -> np.ndarray:
-    return ROUNDS[name][1]([records(rows, **kind)], n_jobs)._held()
+    raw = ROUNDS[name][1]([records(rows, **kind)], n_jobs)
+    return raw._held().copy()
 
 
 def check_insertions(name: str, tries: int) -> None:
@@ -139,7 +141,8 @@ def test_counts_are_the_same_however_the_rows_are_cut(name, monkeypatch):
     rows = random_records(np.random.default_rng(2), 500)
     whole = counted(name, rows)
     parts = [records(part) for part in np.array_split(rows, 7)]
-    np.testing.assert_array_equal(ROUNDS[name][1](parts, 2)._held(), whole)
+    raw = ROUNDS[name][1](parts, 2)
+    np.testing.assert_array_equal(raw._held(), whole)
     monkeypatch.setattr(module, "_PART", 1 << 16)
     np.testing.assert_array_equal(counted(name, rows, order="F"), whole)
 
@@ -186,7 +189,61 @@ def test_an_error_leads_to_no_frame_that_holds_raw_counts(monkeypatch):
     for error in (first.value, second.value):
         told = traceback.TracebackException.from_exception(error, capture_locals=True)
         assert "77777" not in "".join(told.format())
-        assert error.__context__ is None or error.__suppress_context__
+        assert error.__context__ is None
+
+
+def test_raw_counts_are_overwritten_when_they_are_done_with(monkeypatch):
+    def held(raw):
+        counts = raw._held()
+        counts += 77_777
+        return counts
+
+    raw = RawCounts(3)
+    counts = held(raw)
+    raw.noised(RoundNoise(1, 1, 5.0, False))
+    assert not counts.any()
+
+    with RawCounts(3) as raw:
+        counts = held(raw)
+    assert not counts.any()
+
+    raw = RawCounts(3)
+    counts = held(raw)
+    del raw
+    assert not counts.any()
+
+    seen = []
+    monkeypatch.setattr(module, "count_leaves", lambda *given: seen.append(given[-1]))
+    true = RawCounts._held
+    monkeypatch.setattr(RawCounts, "_held", lambda self: seen.append(true(self)) or true(self))
+
+    def parts():
+        yield records(random_records(np.random.default_rng(0), 9))
+        raise KeyError("a reader that fails in its second part")
+
+    with pytest.raises(KeyError):
+        count_columns(LAYOUTS[2], parts())
+    assert len(seen) > 2
+    assert not any(counts.any() for counts in seen)
+
+
+def test_two_threads_that_ask_for_noise_do_not_both_get_it():
+    asked = []
+
+    def ask(raw):
+        try:
+            asked.append(raw.noised(RoundNoise(1, 1, 5.0, False)).values)
+        except ValueError:
+            asked.append(None)
+
+    for _ in range(20):
+        raw = RawCounts(3000)
+        both = [threading.Thread(target=ask, args=(raw,)) for _ in range(2)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+    assert sum(values is None for values in asked) == 20
 
 
 def test_counts_of_owners_add_up_and_so_does_their_noise():

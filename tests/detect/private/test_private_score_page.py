@@ -13,8 +13,9 @@ import pytest
 
 import isinglass as ig
 from isinglass import model
-from isinglass.detect.private.columns import NumberColumn, _log_edges, log_cells
+from isinglass.detect.private.columns import NumberColumn
 from isinglass.detect.private.load import open_model
+from isinglass.detect.private.log_edges import log_cells, log_edges
 from isinglass.detect.private.projections import scaled
 from isinglass.detect.private.table_records import table_records
 from isinglass.detect.score_file import PrivateScorer, score_file
@@ -257,7 +258,7 @@ def test_scaled_values_are_pythons_in_every_cell(visit):
     "bounds", [(1e-3, 1e3), (1.0, 65536.0), (0.1, 0.1 + 1e-12), (1e-300, 1e300)]
 )
 def test_logarithmic_cells_are_pythons_on_both_sides_of_every_edge(visit, bounds):
-    edges = _log_edges(*bounds)[:: 1 << 8]
+    edges = log_edges(*bounds).all[:: 1 << 8]
     values = np.concatenate([
         edges, np.nextafter(edges, 0), np.nextafter(edges, np.inf),
         bounds[0] * (bounds[1] / bounds[0]) ** RNG.uniform(size=300)
@@ -269,7 +270,7 @@ def test_logarithmic_cells_are_pythons_on_both_sides_of_every_edge(visit, bounds
         " return xs.map((x) => logCell(x, grid)); }",
         [*bounds, values.tolist()],
     )
-    wanted = log_cells(values, NumberColumn("x", *bounds, log=True)) - 0.5
+    wanted = log_cells(values, *bounds) - 0.5
     np.testing.assert_array_equal(np.array(found), wanted)
 
 

@@ -18,6 +18,8 @@ from isinglass.detect.private.document import ModelDocument, column_facts
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
 from isinglass.detect.private.validity import Validity
+from isinglass.documents import canonical_json
+from isinglass.epsilon import FEMTO, as_float
 from isinglass.formats import number
 from isinglass.kernels.grid import FAN
 from isinglass.plots import pages
@@ -97,6 +99,34 @@ def card_facts(
         "cannot_find": list(CANNOT_FIND),
         "on_public_data": PUBLIC_DATA,
     }
+
+
+def refuse_contradiction(card: dict[str, Any], document: ModelDocument, *, name: str) -> None:
+    """Raise ValueError where a card says something else than the model that it lies beside."""
+    layout = document.model.layout
+    model = {
+        "name": name,
+        "columns": [column_facts(column) for column in layout.columns],
+        "rounds": layout.rounds,
+        "threshold": document.threshold,
+        "threshold_share": document.threshold_share,
+    }
+    promise = {
+        "epsilon": as_float(document.micro),
+        "delta": document.femto / FEMTO,
+        "records_per_person": document.records_per_person,
+    }
+    said = card.get("guarantee")
+    promised = said if isinstance(said, dict) else {}
+    wrong = [
+        what.replace("_", " ")
+        for facts, true in ((card, model), (promised, promise))
+        for what, value in true.items()
+        # As JSON, in which 1, 1.0 and true are three values.
+        if what not in facts or canonical_json(facts[what]) != canonical_json(value)
+    ]
+    if wrong:
+        raise ValueError(f"its card contradicts its model: {', '.join(wrong)}")
 
 
 @functools.cache

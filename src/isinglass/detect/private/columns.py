@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isinglass.kernels.grid import CELLS, FAN
 from isinglass.table.scale import declared_scaling
-
-Vector = NDArray[np.float64]
-
-_BITS = 256  # after the point of the edges of logarithmic cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,30 +146,3 @@ def _by_place(names: Sequence[str], given: Mapping[Any, Any], what: str) -> dict
             raise ValueError(f"{what} must name columns of the table, each once, got {key!r}")
         found[int(at)] = value
     return found
-
-
-def log_cells(values: NDArray[Any], column: NumberColumn) -> NDArray[Any]:
-    """The centers of the logarithmic cells that values lie in; what is missing stays missing."""
-    edges = _log_edges(column.low, column.high)
-    cells = np.searchsorted(edges, values.astype(np.float64), side="right")
-    return np.where(np.isnan(values), np.nan, cells + 0.5).astype(values.dtype)
-
-
-@functools.lru_cache(maxsize=64)
-def _log_edges(low: float, high: float) -> Vector:
-    """The 65,535 inner edges of logarithmic cells, each rounded to the nearest float64.
-
-    high/low to the power 1/65536 is 16 square roots, and the edges are its powers: whole numbers
-    throughout, so that the edges are the same everywhere.
-    """
-    first = Fraction(low)
-    ratio = Fraction(high) / first
-    root = (ratio.numerator << _BITS) // ratio.denominator
-    for _ in range(CELLS.bit_length() - 1):
-        root = math.isqrt(root << _BITS)
-    edges, power = np.empty(CELLS - 1), 1 << _BITS
-    for g in range(CELLS - 1):
-        power = power * root >> _BITS
-        edges[g] = first.numerator * power / (first.denominator << _BITS)
-    edges.flags.writeable = False
-    return edges

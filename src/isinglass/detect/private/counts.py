@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.bare_errors import without_frames
 from isinglass.detect.private.layout import LEVELS, SHORT_LEVELS, Layout, split
 from isinglass.detect.private.noise import RoundNoise, add_noise
 from isinglass.detect.private.records import CodedRecords
@@ -26,7 +27,9 @@ _PART = 1 << 16  # rows that a thread counts at a time
 class RawCounts:
     """Counts without noise. They have no public name; nothing prints, copies or stores them.
 
-    The only way out is `noised`, once: a second noised copy would be a second price.
+    The only way out is `noised`, once: a second noised copy would be a second price. They are
+    overwritten as soon as they have got their noise, and where a `with` block or the last reference
+    ends without that.
     """
 
     __slots__ = ("__counts", "__lock")
@@ -43,31 +46,40 @@ class RawCounts:
 
     def fill(self, work: Callable[[Counts], object]) -> None:
         """Let `work` add its own records' counts to zeros, and add those to what is here."""
-        part = RawCounts(len(self._held()))
-        _without_frames(lambda: work(part._held()))
-        with self.__lock:
-            self._held().__iadd__(part._held())
+        with RawCounts(len(self._held())) as part:
+            work(part._held())
+            with self.__lock:
+                self._held().__iadd__(part._held())
 
+    @without_frames
     def noised(self, noise: RoundNoise, *, n_jobs: int | None = 1) -> NoisedCounts:
         """The counts with noise of the given price; the raw ones are gone after that."""
-        try:
-            values = _without_frames(lambda: add_noise(self._held(), noise, n_jobs=n_jobs))
-            return NoisedCounts(values, noise.deviation)
-        finally:
-            self.__counts = None
+        with self.__lock:  # of two threads that ask, one is late
+            try:
+                values = add_noise(self._held(), noise, n_jobs=n_jobs)
+                return NoisedCounts(values, noise.deviation)
+            finally:
+                self.wipe()
+
+    def wipe(self) -> None:
+        """Overwrite the counts; they are gone after this."""
+        counts, self.__counts = self.__counts, None
+        if counts is not None:
+            counts.fill(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wipe()
+
+    def __del__(self) -> None:
+        self.wipe()
 
     def _held(self) -> Counts:
         if self.__counts is None:
             raise ValueError("raw counts get noise once; a second time is a second price")
         return self.__counts
-
-
-def _without_frames(call: Callable[[], Any]) -> Any:
-    """Raise errors without the frames they came through, whose variables hold raw counts."""
-    try:
-        return call()
-    except BaseException as error:
-        raise error.with_traceback(None) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +119,21 @@ def count_columns(
         n = len(layout.numbers)
         low, width = layout.grid
         leaves = np.zeros(n * (LEAVES + 1), dtype=np.int64)
-        count_leaves(records.numbers, low, width, leaves)
-        _fill_trees(leaves.reshape(n, LEAVES + 1), counts[: n * (sum(LEVELS) + 1)])
+        try:
+            count_leaves(records.numbers, low, width, leaves)
+            _fill_trees(leaves.reshape(n, LEAVES + 1), counts[: n * (sum(LEVELS) + 1)])
+        finally:
+            leaves.fill(0)
         at = n * (sum(LEVELS) + 1)
         for codes, column in zip(records.codes.T, layout.categories, strict=True):
             counts[at : at + column.n_cells] = np.bincount(codes, minlength=column.n_cells)
             at += column.n_cells
         if unscaled is not None:
             fine = _count_bins(layout, unscaled, records).reshape(layout.n_projections, FAN, FAN)
-            coarse = fine.sum(axis=2)
-            counts[at:] = np.concatenate([coarse.ravel(), fine.ravel()])
+            coarse, last = counts[at : at + fine.size // FAN], counts[at + fine.size // FAN :]
+            fine.sum(axis=2, out=coarse.reshape(fine.shape[:2]))
+            last[:] = fine.ravel()
+            fine.fill(0)
 
     _count_parts(parts, raw, count, n_jobs)
     return raw
@@ -129,7 +146,9 @@ def count_projections(
     raw = RawCounts(layout.sizes()[1])
 
     def count(records: CodedRecords, counts: Counts) -> None:
-        counts[:] = _count_bins(layout, table, records)
+        fine = _count_bins(layout, table, records)
+        counts[:] = fine
+        fine.fill(0)
 
     _count_parts(parts, raw, count, n_jobs)
     return raw
@@ -143,7 +162,8 @@ def count_leaves_of(
 
     def count(records: CodedRecords, counts: Counts) -> None:
         fine = np.bincount(leaf(records), minlength=SHORT_LEVELS[-1])
-        counts[:] = np.concatenate([fine.reshape(FAN, -1).sum(axis=1), fine])
+        counts[:FAN], counts[FAN:] = fine.reshape(FAN, -1).sum(axis=1), fine
+        fine.fill(0)
 
     _count_parts(parts, raw, count, n_jobs)
     return raw
@@ -183,6 +203,7 @@ def _count_bins(layout: Layout, table: Table, records: CodedRecords) -> Counts:
     return counts
 
 
+@without_frames
 def _count_parts(
     parts: Iterable[CodedRecords],
     raw: RawCounts,
@@ -190,10 +211,14 @@ def _count_parts(
     n_jobs: int | None,
 ) -> None:
     """Count records part by part, in threads: sums of whole numbers, equal however it is cut."""
-    for records in parts:
+    try:
+        for records in parts:
 
-        def work(start: int, stop: int, records: CodedRecords = records) -> None:
-            piece = records.part(start, stop)
-            raw.fill(lambda counts: count(piece, counts))
+            def work(start: int, stop: int, records: CodedRecords = records) -> None:
+                piece = records.part(start, stop)
+                raw.fill(lambda counts: count(piece, counts))
 
-        spread(work, len(records), n_jobs=n_jobs, step=_PART)
+            spread(work, len(records), n_jobs=n_jobs, step=_PART)
+    except BaseException:
+        raw.wipe()
+        raise

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isinglass import model as model_file
+from isinglass.bare_errors import without_frames
 from isinglass.detect.base import Detector
 from isinglass.detect.private.columns import (
     CategoryColumn,
@@ -146,6 +147,7 @@ class PrivateDetector(Detector):
         self.rounds = rounds
         self.n_jobs = n_jobs
 
+    @without_frames
     def fit(self, X: Any, y: object = None) -> Self:
         """Count the table `X` with noise, at the price `epsilon`; `y` is ignored."""
         self._check_settings()  # before anything else is looked at
@@ -153,6 +155,7 @@ class PrivateDetector(Detector):
         records = records_of(X, self._declared(names), self, reset=True)
         return self._fit(names, lambda columns: [records])
 
+    @without_frames
     def fit_parts(self, names: Sequence[str], read: Reader) -> Self:
         """Count a table that `read` gives in parts, from its beginning in every round.
 

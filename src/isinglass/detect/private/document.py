@@ -29,6 +29,7 @@ MOST_COLUMNS = 1024  # each needs a table of 256 KiB when records are scored
 MOST_VALUES = 10_000  # of a column of categories
 LONGEST_TEXT = 1_000  # of a column's name, or of a category
 MOST_RECORDS = 10**6  # of one person
+MOST_NUMBERS = 600_000  # of a whole document; none of 4 MiB that we write has more
 _LARGEST_TERM = 64 * UNIT  # of a probability of e^-64, far below what counts can say
 _FIELDS = {
     "format", "columns", "rounds", "projections", "seed", "epsilon_millionths", "delta_1e15",
@@ -85,7 +86,7 @@ def write_document(found: ModelDocument) -> bytes:
 
 def read_document(data: bytes) -> ModelDocument:
     """What `write_document` wrote; a ValueError says what is wrong with anything else."""
-    facts = field_checks.section(read_json(data), "the model")
+    facts = field_checks.section(read_json(data, most_values=MOST_NUMBERS), "the model")
     if facts.get("format") != FORMAT:
         raise ValueError("model.json is of a kind or a version not known here")
     if set(facts) != _FIELDS:

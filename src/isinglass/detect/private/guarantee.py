@@ -71,3 +71,10 @@ class ModelGuarantee:
             "records_per_person": self.records_per_person,
             "sentence": self.sentence(),
         }
+
+
+def price_line(micro: int, femto: int, records_per_person: int) -> str:
+    """The price in a line, from settings alone, so that nothing need be computed."""
+    small = f", delta {femto / FEMTO:g}" if femto else ""
+    k = records_per_person
+    return f"epsilon {text(micro)}{small} for every person with at most {k:,} record{'s' * (k > 1)}"

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from isinglass import model
+from isinglass.detect.private.card import refuse_contradiction
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import ModelDocument, read_document
-from isinglass.detect.private.validity import Validity
+from isinglass.detect.private.validity import Validity, read_card
 from isinglass.errors import ModelError
 from isinglass.messages import warn
 from isinglass.signing import Pins, check_signer
@@ -54,6 +55,7 @@ def open_model(
     try:
         document = read_document(found.entries["model.json"])
         Validity.of_card(found.entries["card.json"])
+        refuse_contradiction(read_card(found.entries["card.json"]), document, name=found.name)
     except (ValueError, OverflowError) as error:
         raise ModelError(f"{path} is not a model file that can be used: {error}") from None
     # Last: what cannot be read must not settle whose signature is expected.

@@ -15,8 +15,8 @@ from isinglass.detect.private.columns import (
     CategoryColumn,
     NumberColumn,
     PublicColumn,
-    log_cells,
 )
+from isinglass.detect.private.log_edges import log_cells
 from isinglass.table.columns import refuse_columns
 
 Array = NDArray[Any]
@@ -24,6 +24,18 @@ Integers = NDArray[np.int64]
 
 #: Whatever a value is, it has a cell: nothing about a table is refused for what its values are.
 _ANY_NUMBER: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
+
+_TWO_DIMENSIONS = "X must have two dimensions: a row for each record. Reshape your data"
+_NUMBERS_ONLY = (
+    "X must hold numbers only where no categories are declared; it has text in it, or something "
+    "else that is no number"
+)
+#: How messages begin that speak of shapes, types and names of columns alone.
+_HARMLESS = (
+    "X must ", "X has ", "X does not have valid feature names", "The feature names should match",
+    "Feature names are only supported", "Found array with 0 feature(s)", "Sparse data was passed",
+    "np.matrix is not supported", "Unable to find the number of features",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ def column_names(X: Any, detector: Detector) -> list[str]:
         del detector.n_features_in_
     validate_data(detector, X, reset=True, skip_check_array=True)
     if not hasattr(detector, "n_features_in_"):
-        raise ValueError("X must have two dimensions: a row for each record. Reshape your data")
+        raise ValueError(_TWO_DIMENSIONS)
     names = getattr(detector, "feature_names_in_", range(detector.n_features_in_))
     return [str(name) for name in names]
 
@@ -58,7 +70,37 @@ def column_names(X: Any, detector: Detector) -> list[str]:
 def records_of(
     X: Any, columns: Sequence[PublicColumn], detector: Detector, *, reset: bool = False
 ) -> CodedRecords:
-    """The records of an array or a frame with the declared columns."""
+    """The records of an array or a frame with the declared columns.
+
+    What scikit-learn, pandas and others say of values that they cannot take often quotes them. So
+    whatever they say is replaced, unless it is known to speak of shapes and names alone.
+    """
+    try:
+        return _records_of(X, columns, detector, reset=reset)
+    except (MemoryError, Warning):  # warnings may be errors, and speak of names
+        raise
+    except Exception as error:
+        kind, said = _sentence(error)
+    raise kind(said)
+
+
+def _sentence(error: Exception) -> tuple[type[Exception], str]:
+    """A kind of error and a sentence that holds no value."""
+    said = str(error)
+    if said.startswith(_HARMLESS):
+        return type(error), said
+    if said.startswith("Complex data not supported"):  # and then all of it
+        return ValueError, "Complex data not supported: X must hold real numbers"
+    if said.startswith(("Expected 2D", "Found array with dim")):  # the same
+        return ValueError, _TWO_DIMENSIONS
+    if isinstance(error, TypeError):  # in the words that scikit-learn looks for
+        return TypeError, f"{_NUMBERS_ONLY}: an argument must be a string or a real number"
+    return ValueError, _NUMBERS_ONLY
+
+
+def _records_of(
+    X: Any, columns: Sequence[PublicColumn], detector: Detector, *, reset: bool
+) -> CodedRecords:
     if any(isinstance(c, CategoryColumn) for c in columns):
         validate_data(detector, X, reset=reset, skip_check_array=True)
         numbers, codes = _numbers_and_codes(X, columns)
@@ -75,7 +117,7 @@ def coded(numbers: Array, codes: Integers, columns: Sequence[PublicColumn]) -> C
     if logarithmic:
         numbers = numbers.copy()
         for j in logarithmic:
-            numbers[:, j] = log_cells(numbers[:, j], declared[j])
+            numbers[:, j] = log_cells(numbers[:, j], declared[j].low, declared[j].high)
     return CodedRecords(numbers, codes)
 
 
@@ -98,12 +140,7 @@ def _numbers_and_codes(X: Any, columns: Sequence[PublicColumn]) -> tuple[Array, 
     if not others:
         return np.empty((len(codes), 0)), codes
     refuse_columns(rest)
-    try:
-        numbers = check_array(rest, dtype=NUMBERS, **_ANY_NUMBER)
-    except (TypeError, ValueError):  # whose words would quote a record
-        wrong = "X must hold numbers only where no categories are declared; it has text in it"
-        raise ValueError(wrong) from None
-    return np.asarray(numbers), codes
+    return np.asarray(check_array(rest, dtype=NUMBERS, **_ANY_NUMBER)), codes
 
 
 def _codes(values: list[Any], column: CategoryColumn) -> Iterator[int]:

@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from isinglass.bare_errors import without_frames
+from isinglass.core_dumps import no_core_dumps
 from isinglass.detect.private.counts import (
     NoisedCounts,
+    RawCounts,
     count_columns,
     count_leaves_of,
     count_projections,
@@ -41,6 +44,7 @@ class FittedRounds:
     tail: float
 
 
+@without_frames
 def fit_rounds(
     layout: Layout,
     price: ModelPrice,
@@ -54,30 +58,36 @@ def fit_rounds(
     The price is that of all rounds, and of the threshold's even where it turns out to be drowned:
     what is done follows from settings and from noised counts.
     """
-    first = count_columns(layout, source(), n_jobs=n_jobs)
     noise = iter(price.rounds)
-    read = read_columns(layout, first.noised(next(noise), n_jobs=n_jobs))
+
+    def noised(count: Callable[[], RawCounts]) -> NoisedCounts:
+        with no_core_dumps(), count() as raw:
+            return raw.noised(next(noise), n_jobs=n_jobs)
+
+    read = read_columns(layout, noised(lambda: count_columns(layout, source(), n_jobs=n_jobs)))
     densities = None
     if len(layout.moved) == 2:
-        second = count_projections(layout, scaled_table(read.columns), source(), n_jobs=n_jobs)
-        densities = read_projections(layout, second.noised(next(noise), n_jobs=n_jobs), read)
+        table = scaled_table(read.columns)
+        second = noised(lambda: count_projections(layout, table, source(), n_jobs=n_jobs))
+        densities = read_projections(layout, second, read)
     model = model_of(layout, read, densities)
     if share is None:
         return FittedRounds(model, None, math.inf)
-    last = next(noise)
-    tail = share * model.n_estimated / last.deviation
+    tail = share * model.n_estimated / price.rounds[-1].deviation
     if tail < _CLEAR_TAIL:
         return FittedRounds(model, None, tail)
-    scores = count_leaves_of(model.score_leaves, source(), n_jobs=n_jobs)
-    threshold = read_threshold(scores.noised(last), model.n_estimated, share)
+    scores = noised(lambda: count_leaves_of(model.score_leaves, source(), n_jobs=n_jobs))
+    threshold = read_threshold(scores, model.n_estimated, share)
     return FittedRounds(model, threshold, tail)
 
 
+@without_frames
 def one_round(
     layout: Layout, noise: RoundNoise, source: Source, *, n_jobs: int | None = 1
 ) -> NoisedCounts:
     """One owner's counts, to be added to those of others."""
-    return count_columns(layout, source(), n_jobs=n_jobs).noised(noise, n_jobs=n_jobs)
+    with no_core_dumps(), count_columns(layout, source(), n_jobs=n_jobs) as raw:
+        return raw.noised(noise, n_jobs=n_jobs)
 
 
 def one_round_model(layout: Layout, total: NoisedCounts) -> PrivateModel:

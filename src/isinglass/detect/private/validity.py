@@ -16,6 +16,7 @@ from isinglass.documents import read_json
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_VERSIONS = 10**9
+_MOST_VALUES = 600_000  # as of a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Validity:
     @classmethod
     def of_card(cls, card: bytes) -> Validity:
         """What a card says, of which older ones say nothing; a ValueError where it is no card."""
-        facts = field_checks.section(read_json(card), "the card")
+        facts = read_card(card)
         version, expires = facts.get("version"), facts.get("expires")
         return cls(
             None
@@ -63,6 +64,11 @@ class Validity:
                 "takes the place of this one"
             )
         return found
+
+
+def read_card(card: bytes) -> dict[str, Any]:
+    """What a card says; a ValueError where it is no card."""
+    return field_checks.section(read_json(card, most_values=_MOST_VALUES), "the card")
 
 
 def read_day(text: Any, name: str = "expires") -> datetime.date:
