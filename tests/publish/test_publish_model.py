@@ -74,11 +74,11 @@ def test_a_category_is_what_is_written_whatever_stands_around_it(tmp_path):
         path = tmp_path / "t.csv"
         path.write_text("c,d\n" + "".join(f"{value},0\n" for value in rows + more))
         (part,) = table_records(open_table(path), column)
-        assert part.codes[: len(rows), 0].tolist() == [0, 2, 3, 3, 3, 3, 3]
+        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 3, 0, 3, 3]
         (part,) = table_records(open_table(path), numbers)
-        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 1, 2, 2, 2]
+        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 1, 0, 2, 2]
         (part,) = table_records(open_table(path), truths)
-        assert part.codes[: len(rows), 0].tolist() == [2, 2, 2, 2, 1, 2, 2]
+        assert part.codes[: len(rows), 0].tolist() == [1, 2, 1, 2, 1, 2, 2]
 
 
 def test_missing_and_infinite_values_are_cells_like_others(tmp_path):
