@@ -250,6 +250,8 @@ def _reader(
         counted["counted"] = "all rows" if table.n_rows is None else f"{table.n_rows:,} rows"
         return read
     keep, n_more = rows_to_keep(table, person, detector.records_per_person)
+    if most is None and n_more == 0:  # a row number, perhaps, and another column says whose it is
+        refuse_repeated(table, [n for n in drop if n != person], names)
     counted["counted"] = f"{int(keep.sum()):,} of {len(keep):,} rows"
     counted["persons with more records than are counted"] = f"{n_more:,}"
     return only(read, keep)

@@ -1,7 +1,8 @@
-"""Numbers that texts hold: decimal digits, an exponent, infinity; true and false are 1 and 0."""
+"""Numbers that texts hold, true and false among them as 1 and 0; and words for missing ones."""
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 
@@ -40,6 +41,14 @@ def numbers_in(texts: pa.Array) -> pa.Array:
     for word, number in _TRUTHS.items():
         found = pc.if_else(pc.equal(words, word), number, found)
     return found
+
+
+@functools.cache
+def null_words() -> frozenset[str]:
+    """Words that say that a value is missing, as nothing at all does."""
+    from pyarrow import csv
+
+    return frozenset(csv.ConvertOptions().null_values)
 
 
 def _parsed(texts: pa.Array) -> pa.Array:

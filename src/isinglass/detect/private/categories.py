@@ -16,6 +16,7 @@ from isinglass.table.columns import as_float64, is_numeric
 from isinglass.table.number_text import number_in
 
 Integers = NDArray[np.int64]
+_NUMBERS: Any = (Real, Decimal, np.bool_)
 
 
 def category_key(value: Any) -> float | str | None:
@@ -28,7 +29,7 @@ def category_key(value: Any) -> float | str | None:
     if isinstance(value, str):
         number = number_in(value)
         return value if math.isnan(number) else number
-    if not isinstance(value, Real | Decimal | np.bool_):
+    if not isinstance(value, _NUMBERS):
         return None
     try:
         number = float(value)

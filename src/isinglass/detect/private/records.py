@@ -100,8 +100,8 @@ def _numbers_and_codes(X: Any, columns: Sequence[PublicColumn]) -> tuple[Array, 
         rest = table[:, others]
     if wrong := [c.name for (_, c), fits in zip(listed, fit, strict=True) if not fits]:
         raise ValueError(
-            "X must hold texts, numbers, true or false where categories are declared; these columns "
-            f"hold something else: {', '.join(wrong[:8])}"
+            "X must hold texts, numbers, true or false where categories are declared; these "
+            f"columns hold something else: {', '.join(wrong[:8])}"
         )
     codes = np.empty((len(values[0]), len(listed)), dtype=np.int64)
     for k, (_, column) in enumerate(listed):
