@@ -64,14 +64,26 @@ def as_arrow(values, path):
 
 
 def as_csv(values, path):
-    pd.DataFrame({"c": values, "other": 0}).to_csv(path / "t.csv", index=False)
+    (path / "t.csv").write_text(csv_of(values))
     return path / "t.csv"
 
 
 def as_read_by_pandas(values, path):
     """Whose reader makes texts of numbers where there is a text."""
-    text = pd.DataFrame({"c": values, "other": 0}).to_csv(index=False)
-    return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.StringIO(csv_of(values)), na_values=[""], keep_default_na=False)
+
+
+def csv_of(values):
+    # Single precision is written as what it is: 0.1 would be another number.
+    texts = [float(v) if isinstance(v, np.float32) else v for v in values]
+    return "c,other\n" + "".join(f"{'' if v is None else v},0\n" for v in texts)
+
+
+def as_polars(values, _):
+    """Polars rounds all numbers to the kind of the first, before anybody else sees them."""
+    if any(isinstance(v, np.float32) for v in values):
+        raise TypeError
+    return pl.DataFrame({"c": values}, strict=False)
 
 
 CONTAINERS = {
@@ -85,9 +97,13 @@ CONTAINERS = {
     ),
     "pandas": lambda values, _: pd.DataFrame({"c": values}),
     "objects": lambda values, _: pd.DataFrame({"c": pd.Series(values, dtype=object)}),
-    "polars": lambda values, _: pl.DataFrame({"c": values}, strict=False),
+    "polars": as_polars,
     "read by pandas": as_read_by_pandas,
 }
+
+
+def in_dictionary(column):
+    return pa.DictionaryArray.from_arrays(pa.array(range(len(column))), column)
 
 
 def parts_of(source, columns):
@@ -121,7 +137,10 @@ def test_numbers_are_the_same_whatever_one_record_makes_of_the_column(container,
     for kind, (values, more) in TABLES.items():
         if kind == "texts" or container == "dictionary":
             continue
-        before = parts_of(make(values, tmp_path), columns).numbers
+        try:
+            before = parts_of(make(values, tmp_path), columns).numbers
+        except TypeError:
+            continue
         np.testing.assert_array_equal(before[:, 0], [float(v) for v in values])
         for one in more:
             for place in (0, len(values)):
@@ -149,7 +168,7 @@ def test_equal_numbers_of_every_kind_and_their_texts_are_one_category():
         column = pa.array([1, 2, None, 0], pa.int64()).cast(pa.string()).cast(pa.float64())
         table = pa.table({"c": column.cast(pa.int64()).cast(pa.decimal128(38, 0)).cast(kind)
                           if pa.types.is_decimal(kind) else column.cast(kind)})  # fmt: skip
-        for given in (table, pa.table({"c": table["c"].combine_chunks().dictionary_encode()})):
+        for given in (table, pa.table({"c": in_dictionary(table["c"].combine_chunks())})):
             part = parts_of(given, [CategoryColumn("c", ("0", "1"))])
             assert part.codes[:, 0].tolist() == places, kind
     for text in (pa.string(), pa.large_string(), pa.string_view()):
@@ -197,7 +216,7 @@ def test_a_decimal_is_the_nearest_float64_at_every_scale(places):
     wanted = [float(v) for v in values]
     for kind in (pa.decimal64(18, 8), pa.decimal128(38, places + 13), pa.decimal256(76, 50)):
         column = pa.array(values, kind)
-        for given in (column, column.dictionary_encode(), pa.chunked_array([column])):
+        for given in (column, in_dictionary(column), pa.chunked_array([column])):
             np.testing.assert_array_equal(as_float64(given).to_numpy(), wanted)
 
 

@@ -140,6 +140,8 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
         return _plain_kind(kind.value_type)
     if pa.types.is_string_view(kind):
         return pa.large_string()
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(18, kind.scale)
     return pa.large_binary() if pa.types.is_binary_view(kind) else kind
 
 
