@@ -144,6 +144,15 @@ def test_with_a_person_no_more_than_their_share_is_counted(tmp_path, monkeypatch
     assert re.findall(rb"\bwho\b", b"".join(model.read(tmp_path / "n.zip").entries.values())) == []
 
 
+def test_a_row_number_is_no_person_where_another_column_says_whose_it_is(tmp_path):
+    path = save(FRAME.assign(row=np.arange(N)), tmp_path, "parquet")
+    settings = {"declared": DECLARED, "epsilon": 1, "drop": ["who"], "person": "row"}
+    with pytest.raises(TableError, match=r"column who .* looks like an identifier, and repeats"):
+        write_model(path, tmp_path / "m.zip", **settings)
+    write_model(path, tmp_path / "m.zip", records_per_person=1, **settings)
+    write_model(path, tmp_path / "n.zip", **settings | {"drop": ["row"], "person": "who"})
+
+
 def test_no_byte_of_a_model_depends_on_more_than_its_noised_counts(tmp_path, monkeypatch):
     """Neighboring tables, one with a person more at any place: with the same integers, one file."""
     fixed = {}
