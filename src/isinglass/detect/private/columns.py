@@ -74,8 +74,12 @@ class CategoryColumn:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        # 1, "1.0" and true are one category: see `category_key`.
-        if not self.values or len(set(map(category_key, self.values))) < len(self.values):
+        keys = set(map(category_key, self.values))  # 1, "1.0" and true are one category
+        if None in keys:
+            raise ValueError(
+                "categories must be texts, numbers, true or false, for column " + self.name
+            )
+        if not self.values or len(keys) < len(self.values):
             raise ValueError(
                 "categories must be different values (equal numbers are one, written as texts or "
                 f"not; true is 1 and false 0), at least one, for column {self.name}"
