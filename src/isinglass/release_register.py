@@ -55,7 +55,13 @@ class Register:
     @classmethod
     def has_counted(cls) -> bool:
         """Whether a table was ever counted for a model here; writes nothing."""
-        return (files.home() / _COUNTED).exists()
+        try:
+            (files.home() / _COUNTED).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # it may well be there: reading it says what is wrong
+            return True
+        return True
 
     @property
     def folder(self) -> Path:
@@ -110,17 +116,28 @@ class Register:
 
     def was_counted(self, path: str | Path) -> bool:
         """Whether a file is one that was counted for a model: the same path or bytes."""
-        real, digest = os.path.realpath(path), ""
-        for line in (self._folder / _COUNTED).read_bytes().split(b"\n"):
+        real = os.path.realpath(path)
+        digest = self._digest(real)
+        counted = self._folder / _COUNTED
+        try:
+            lines = [line for line in counted.read_bytes().split(b"\n") if line]
+        except OSError as error:
+            raise ReleaseError(
+                f"the register of counted tables {counted} cannot be read: {error.strerror}"
+            ) from None
+        cut = 0
+        for line in lines:
             try:
                 facts = read_json(line)
-                if facts["path"] == real:
-                    return True
-                digest = digest or self._digest(real)
-                if facts["digest"] == digest:
+                if facts["path"] == real or facts["digest"] == digest:
                     return True
             except (ValueError, LookupError, TypeError):
-                continue  # a line cut short by a crash
+                cut += 1  # a line cut short by a crash
+        if lines and cut == len(lines):
+            raise ReleaseError(
+                f"the register of counted tables {counted} is damaged: it names no table; move it "
+                "away to begin another"
+            )
         return False
 
     def _digest(self, path: str) -> str:

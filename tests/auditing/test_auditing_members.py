@@ -105,6 +105,7 @@ def test_ways_of_telling_belong_to_whoever_has_what_they_need():
     noise = membership(drawn_from(ig.AdditiveNoise(random_state=0)), np.random.default_rng(0))
     assert {m.name: m.attacker for m in noise} == {
         "nearest": "outsider", "relative": "outsider", "flat": "outsider",
+        "along_rows": "outsider", "along_widest": "outsider",
         "likelihood": "outsider", "nearer_than_sample": "acquainted", "among_others": "insider",
     }  # fmt: skip
     turned = membership(drawn_from(ig.Rotation(random_state=0)), np.random.default_rng(0))

@@ -95,10 +95,10 @@ def folder(tmp_path):
     with pytest.warns(ig.PrivacyWarning):
         ig.write_release(frame, tmp_path / "r.parquet", ig.Rotation(optimize=None))
     (tmp_path / "loose.toml").write_text(
-        '[attacks]\nmaximum_gain = 0.3\n[release]\norder = "any"\n'
+        '[attacks]\nmaximum_gain = 0.3\n[release]\norder = "any"\nnoise = "any"\n'
     )
     (tmp_path / "tight.toml").write_text(
-        '[detection]\nminimum = 0.85\n[release]\norder = "any"\n'
+        '[detection]\nminimum = 0.85\n[release]\norder = "any"\nnoise = "any"\n'
         "[attacks]\nmaximum_gain = 0.3\n[attacks.maximum]\n"
         "naive = 0.2\n"
     )

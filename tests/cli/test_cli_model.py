@@ -252,6 +252,16 @@ def test_the_owners_own_rows_are_scored_for_the_owner_alone(here, monkeypatch):
         done = inside("score", table, "--model", "m.zip", "--own-rows")
         assert done.returncode == 0, done.stderr
     assert inside("score", "new.csv", "--model", "m.zip").returncode == 0
+    register = Path("home/counted.jsonl")
+    noted = register.read_bytes()
+    register.write_bytes(b"\xff\x00\n")
+    assert "is damaged" in refused("score", "t.csv", "--model", "m.zip")
+    register.unlink()
+    register.mkdir()  # which nobody can read, not even root
+    assert "cannot be read" in refused("score", "t.csv", "--model", "m.zip")
+    register.rmdir()
+    register.write_bytes(noted + b'{"path": "/cut sh')  # by a crash: the others stand
+    assert "pass --own-rows" in refused("score", "copy.csv", "--model", "m.zip")
     for kept in Path("home").iterdir():
         assert b"0." not in kept.read_bytes() or kept.suffix == ".secret"
 
@@ -446,6 +456,21 @@ def test_a_ledger_or_none_must_be_said(here):
     assert "but not both" in refused(*PAY, "--epsilon", 1, "--no-ledger")
     assert "go with --ledger" in refused(*MAKE, "--budget", 3)
     assert "go with --ledger" in refused(*MAKE, "--again")
+
+
+def test_a_value_that_is_no_number_neither_stops_a_model_nor_scores(here):
+    lines = Path("t.csv").read_text().splitlines()
+    lines[3:3] = [",".join(["unknown", *lines[1].split(",")[1:]])]
+    Path("one.csv").write_text("\n".join(lines) + "\n")
+    make = [*MAKE[:-1], "n.zip"]
+    make[1] = "one.csv"
+    done = inside(*make)
+    assert done.returncode == 0, done.stderr
+    by = ("--model", "n.zip", "--own-rows", "--unsigned")
+    scores = document("score", "one.csv", *by)["scores"]
+    assert len(scores) == len(lines) - 1
+    whole = document("score", "t.csv", *by)["scores"]
+    assert scores[:2] + scores[3:] == whole
 
 
 def test_what_is_wrong_with_a_table_is_found_before_it_is_paid_for(here):

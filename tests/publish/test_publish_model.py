@@ -74,11 +74,11 @@ def test_a_category_is_what_is_written_whatever_stands_around_it(tmp_path):
         path = tmp_path / "t.csv"
         path.write_text("c,d\n" + "".join(f"{value},0\n" for value in rows + more))
         (part,) = table_records(open_table(path), column)
-        assert part.codes[: len(rows), 0].tolist() == [0, 2, 3, 3, 3, 3, 3]
+        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 3, 0, 3, 3]
         (part,) = table_records(open_table(path), numbers)
-        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 1, 2, 2, 2]
+        assert part.codes[: len(rows), 0].tolist() == [0, 2, 0, 1, 0, 2, 2]
         (part,) = table_records(open_table(path), truths)
-        assert part.codes[: len(rows), 0].tolist() == [2, 2, 2, 2, 1, 2, 2]
+        assert part.codes[: len(rows), 0].tolist() == [1, 2, 1, 2, 1, 2, 2]
 
 
 def test_missing_and_infinite_values_are_cells_like_others(tmp_path):
@@ -142,6 +142,15 @@ def test_with_a_person_no_more_than_their_share_is_counted(tmp_path, monkeypatch
     for page in (owner, card):
         assert "http" not in page.replace("http-equiv", "")
     assert re.findall(rb"\bwho\b", b"".join(model.read(tmp_path / "n.zip").entries.values())) == []
+
+
+def test_a_row_number_is_no_person_where_another_column_says_whose_it_is(tmp_path):
+    path = save(FRAME.assign(row=np.arange(N)), tmp_path, "parquet")
+    settings = {"declared": DECLARED, "epsilon": 1, "drop": ["who"], "person": "row"}
+    with pytest.raises(TableError, match=r"column who .* looks like an identifier, and repeats"):
+        write_model(path, tmp_path / "m.zip", **settings)
+    write_model(path, tmp_path / "m.zip", records_per_person=1, **settings)
+    write_model(path, tmp_path / "n.zip", **settings | {"drop": ["row"], "person": "who"})
 
 
 def test_no_byte_of_a_model_depends_on_more_than_its_noised_counts(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from isinglass.errors import TableError
 from isinglass.publish.persons import refuse_repeated, rows_to_keep
+from isinglass.table.columns import is_numeric
 from isinglass.table.read import open_table
 
 KEY = b"k" * 32
@@ -57,16 +58,66 @@ def test_persons_of_a_csv_file_are_told_apart_as_they_are_written(tmp_path):
     assert (keep[[0, 2]].all(), keep.sum(), n_more) == (True, 3, 1)
 
 
-@pytest.mark.parametrize("persons", [["a", None, "b"], ["a", "", "b"], [1, None, 2]])
-def test_a_row_of_nobody_is_refused(persons):
+@pytest.mark.parametrize(
+    "persons",
+    [
+        ["a", None, "b"], ["a", "", "b"], [1, None, 2], [1.0, float("nan"), 2.0], ["a", "NA", "b"],
+        ["a", " ", "b"], ["a", "null", "b"], [b"a", b"", b"b"],
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "N/A"])),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None])),
+        pa.array(["a", "NaN"], pa.string_view()),
+    ],
+)  # fmt: skip
+def test_a_row_of_nobody_is_refused(persons, tmp_path):
+    """Rows without an identifier would count as one person's, whose removal picks another row."""
     with pytest.raises(TableError, match="rows whose column who is empty"):
         kept(persons, 1)
+    if isinstance(persons, list) and isinstance(persons[0], str):
+        path = tmp_path / "t.csv"
+        path.write_text("who,x\n" + "".join(f"{p or ''},1\n" for p in persons))
+        with pytest.raises(TableError, match="rows whose column who is empty"):
+            rows_to_keep(open_table(path), "who", 1)
 
 
-def test_kinds_of_persons():
-    for persons in (["a", "b", "a"], [1, 2, 1], pa.array(["a", "b", "a"]).dictionary_encode()):
-        keep, n_more = kept(persons, 1)
-        assert (keep.sum(), n_more) == (2, 1)
+IDENTIFIERS = [
+    pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(),
+    pa.binary_view(), pa.binary(2), pa.dictionary(pa.int32(), pa.string()),
+    pa.dictionary(pa.int8(), pa.large_string()), pa.int64(), pa.uint8(), pa.float64(),
+    pa.decimal64(9, 2), pa.decimal128(30, 0), pa.dictionary(pa.int8(), pa.int64()), pa.uuid(),
+]  # fmt: skip
+
+
+def identifiers(numbers, kind):
+    if isinstance(kind, pa.DictionaryType):
+        return identifiers(numbers, kind.value_type).dictionary_encode()
+    if kind == pa.uuid():
+        return pa.array([b"%016d" % n for n in numbers], kind)
+    if is_numeric(kind):
+        column = pa.array(numbers, pa.int64())
+        return column.cast(pa.decimal128(19, 0)).cast(kind) if "decimal" in str(kind) else (
+            column.cast(kind)
+        )  # fmt: skip
+    return pa.array([b"%02d" % n for n in numbers], pa.binary()).cast(pa.string()).cast(kind)
+
+
+@pytest.mark.parametrize("kind", IDENTIFIERS, ids=str)
+def test_kinds_of_persons(kind):
+    keep, n_more = kept(identifiers([11, 12, 11], kind), 1)
+    assert (keep.sum(), n_more) == (2, 1)
+    repeated = open_table(pa.table({"patient_id": identifiers([i // 3 for i in range(90)], kind)}))
+    with pytest.raises(TableError, match="looks like an identifier, and repeats"):
+        refuse_repeated(repeated, ["patient_id"], [])
+
+
+def test_the_rows_of_a_person_are_chosen_alike_in_every_kind_of_numbers():
+    numbers = np.random.default_rng(0).integers(10, 20, 200)
+    kinds = [k for k in IDENTIFIERS if is_numeric(k)] + [pa.string()]
+    first, *rest = (kept(identifiers(numbers.tolist(), k), 3)[0] for k in kinds)
+    for other in rest:
+        np.testing.assert_array_equal(other, first)
+
+
+def test_a_missing_column_of_persons_is_named():
     with pytest.raises(TableError, match="no column named whom"):
         rows_to_keep(table(["a"]), "whom", 1)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from isinglass import model
 from isinglass.detect.private.card import Payment, card_page
-from isinglass.detect.private.columns import CategoryColumn, PublicColumn
+from isinglass.detect.private.columns import PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import read_document, write_document
 from isinglass.detect.private.file_parts import packed, price_of, refuse_unwritable
@@ -22,7 +22,7 @@ from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
 from isinglass.detect.private.records import CodedRecords
-from isinglass.detect.private.table_records import table_records
+from isinglass.detect.private.table_records import prepare, table_records
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import read_json
 from isinglass.errors import ModelError, TableError
@@ -34,7 +34,8 @@ from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
-from isinglass.table.columns import as_float64, is_numeric, listed
+from isinglass.table.columns import as_float64, listed
+from isinglass.table.csv_file import CsvTable
 from isinglass.table.drop import names_to_drop
 from isinglass.table.read import Table, open_table
 
@@ -205,13 +206,9 @@ def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
 
 def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
     """Refuse text where numbers were declared, before anything is counted or paid."""
-    kinds = {field.name: field.type for field in table.schema}
-    text = [
-        column.name
-        for column in columns
-        if not isinstance(column, CategoryColumn) and not is_numeric(kinds[column.name])
-    ]
-    if text:
+    if isinstance(table, CsvTable):
+        table.allow_no_rows()  # as one row more or less decides nothing
+    if text := prepare(table, columns):
         raise TableError(
             f"{table.name} has columns that are not numbers: {listed(text)}; declare their "
             "categories, or leave them out"
@@ -256,6 +253,8 @@ def _reader(
         counted["counted"] = "all rows" if table.n_rows is None else f"{table.n_rows:,} rows"
         return read
     keep, n_more = rows_to_keep(table, person, detector.records_per_person)
+    if most is None and n_more == 0:  # a row number, perhaps, and another column says whose it is
+        refuse_repeated(table, [n for n in drop if n != person], names)
     counted["counted"] = f"{int(keep.sum()):,} of {len(keep):,} rows"
     counted["persons with more records than are counted"] = f"{n_more:,}"
     return only(read, keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from isinglass.auditing.files.persons import (
     TELLING_NAMES,
     may_identify,
     may_name_persons,
+    plain_identifiers,
     repeats,
 )
 from isinglass.detect.private.records import CodedRecords
@@ -23,6 +25,7 @@ from isinglass.errors import TableError
 from isinglass.messages import spell
 from isinglass.table.columns import listed
 from isinglass.table.csv_file import CsvTable
+from isinglass.table.number_text import null_words
 from isinglass.table.read import Table
 
 Flags = NDArray[np.bool_]
@@ -72,7 +75,7 @@ def rows_to_keep(
             continue
         n_more += 1
         rows = order[start:stop]
-        who = hashlib.blake2b(str(names[codes[rows[0]]]).encode(), key=key).digest()
+        who = hashlib.blake2b(_spelled(names[codes[rows[0]]]), key=key).digest()
         drawn = [hashlib.blake2b(b"%d" % i, key=who).digest() for i in range(len(rows))]
         chosen = sorted(range(len(rows)), key=drawn.__getitem__)[:most]
         keep[rows] = False
@@ -99,21 +102,35 @@ def _values(table: Table, name: str, *, complete: bool = False) -> tuple[NDArray
     """A code for each row, and what each code stands for; missing values are all different."""
     if isinstance(table, CsvTable):
         table.keep_as_text([name])
-    parts = [_plain(batch.column(0)) for batch in table.batches([], [name])]
+    parts = [plain_identifiers(batch.column(0)) for batch in table.batches([], [name])]
     encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode() if parts else None
     if encoded is None:
         return np.empty(0, dtype=np.int64), []
     names = encoded.dictionary.to_pylist()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    missing = (codes < 0) | np.isin(codes, [i for i, value in enumerate(names) if value == ""])
+    missing = (codes < 0) | np.isin(codes, [i for i, v in enumerate(names) if _is_nobody(v)])
     if complete and missing.any():
         raise TableError(
-            f"{table.name} has rows whose column {name} is empty, so nobody can say whose they "
-            "are; fill it in, or leave those rows out"
+            f"{table.name} has rows whose column {name} is empty, NaN or a word such as NA, so "
+            "nobody can say whose they are; fill it in, or leave those rows out"
         )
     codes[missing] = len(names) + np.arange(int(missing.sum()))
     return codes, names
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def _is_nobody(identifier: Any) -> bool:
+    """Whether an identifier says no more than that there is none: all such rows look like one's."""
+    if isinstance(identifier, bytes):
+        return not identifier.strip(b" \t\0")
+    if isinstance(identifier, str):
+        return identifier.strip() in null_words()
+    return identifier is None or identifier != identifier  # NaN
+
+
+def _spelled(identifier: Any) -> bytes:
+    """An identifier as bytes, the same whichever kind of column a whole number stands in."""
+    if isinstance(identifier, bytes):
+        return identifier
+    if isinstance(identifier, float | Decimal) and identifier == identifier // 1:
+        identifier = int(identifier)
+    return str(identifier).encode()

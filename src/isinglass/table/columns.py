@@ -74,8 +74,14 @@ def is_numeric(kind: pa.DataType) -> bool:
 def as_float64(column: Any) -> Any:
     """An Arrow column of a kind that `is_numeric` as float64; what is missing stays missing.
 
-    The only place that says how a kind becomes numbers.
+    The only place that says how a kind becomes numbers. Each number is the float64 nearest to the
+    value, whatever the kind: Arrow's own cast of a decimal depends on the column's scale, which
+    follows from the longest value in it.
     """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())
     return column.cast(pa.float64(), safe=False)
 
 

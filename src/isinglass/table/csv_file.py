@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from isinglass.errors import TableError
 from isinglass.messages import spell
 from isinglass.table.batches import batch_rows, checked_schema
+from isinglass.table.number_text import numbers_in
 
 # How the reader's messages begin. What follows quotes the file, so nothing else is looked at.
 _RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
@@ -24,6 +25,10 @@ _NO_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion 
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _NAME = r"^[+-]?(0[0-9]|[0-9]{16,}$)"
 _SWITCH = r"^(true|false|True|False|TRUE|FALSE)$"
+
+
+class _NotANumberError(Exception):
+    """Something that is no number stands in a column that was read as numbers."""
 
 
 class CsvTable:
@@ -42,12 +47,14 @@ class CsvTable:
         self._block = max(1 << 20, 16 * len(header))
         self._names: list[str] = []  # in the file's order; errors give a column's place in it
         self._types: dict[str, pa.DataType] = {}
+        self._single: set[str] = set()  # columns of numbers that are read value by value
+        self._as_text = False  # whether one of them is known to hold something else
+        self._may_be_empty = False
         with self._reading({}), self._reader({}) as reader:
             inferred, first = reader.schema, next(iter(reader), None)
         self._refuse_headerless(inferred.names)
         self.schema = checked_schema(inferred, self.name)
-        if first is None or first.num_rows == 0:
-            raise TableError(f"{self.name} has a header but no rows")
+        self._empty = first is None or first.num_rows == 0
         if any(pa.types.is_binary(kind) for kind in inferred.types):
             raise TableError(self._wrong_encoding())
         self._names = inferred.names
@@ -106,14 +113,65 @@ class CsvTable:
     ) -> Iterator[pa.RecordBatch]:
         # Types are settled by the first block only, so a whole number there may become a
         # fraction later: numbers are read as float64 throughout.
+        if self._empty:
+            if self._may_be_empty:
+                return
+            raise TableError(f"{self.name} has a header but no rows")
+        single = [name for name in numeric if name in self._single]
         types = {name: self._number_type(name) for name in numeric}
         self._settle([name for name in other if name not in self._types])
         types |= {name: self._types[name] for name in other}
+        given = 0
+        if not self._as_text:
+            # Arrow is quickest with numbers, and stops at the first value that is none.
+            try:
+                for batch in self._read(types, stop_at_text=bool(single)):
+                    given += batch.num_rows
+                    yield batch
+                return
+            except _NotANumberError:
+                self._as_text = True
+        types |= dict.fromkeys(single, pa.string())
+        for batch in self._read(types, skip=given):
+            for place, name in enumerate(batch.schema.names):
+                if name in single:
+                    batch = batch.set_column(place, name, numbers_in(batch.column(place)))
+            yield batch
+
+    def _read(
+        self, types: dict[str, pa.DataType], *, skip: int = 0, stop_at_text: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of columns of these types, without the first `skip` rows."""
         step = batch_rows(len(types))
-        with self._reading(types), self._reader(types) as reader:
+        with self._reading(types, stop_at_text), self._reader(types) as reader:
             for batch in reader:
-                for start in range(0, batch.num_rows, step):
+                passed = min(skip, batch.num_rows)
+                skip -= passed
+                for start in range(passed, batch.num_rows, step):
                     yield batch.slice(start, step)
+
+    def read_singly(self, names: Sequence[str]) -> list[str]:
+        """Read columns of numbers value by value: what is no number is missing.
+
+        What a value means then depends on itself alone. Given back are columns that hold something
+        at the beginning of the file, and no number: they were never meant to be numbers.
+        """
+        self._single |= set(names)
+        if self._empty or not names:
+            return []
+        types = {name: pa.string() for name in names}
+        with self._reading(types), self._reader(types, nulls=True) as reader:
+            first = next(iter(reader))
+        return [
+            name
+            for name in names
+            if first.column(name).null_count < first.num_rows
+            and not _any_number(first.column(name))
+        ]
+
+    def allow_no_rows(self) -> None:
+        """Let a file without rows be a table like others; without this it is an error."""
+        self._may_be_empty = True
 
     def keep_as_text(self, names: Sequence[str]) -> None:
         """Read columns that are not numbers as they are written, whatever else stands in them.
@@ -124,6 +182,8 @@ class CsvTable:
 
     def _number_type(self, name: str) -> pa.DataType:
         kind = self.schema.field(name).type
+        if name in self._single:
+            return pa.float64()
         return kind if pa.types.is_boolean(kind) else pa.float64()
 
     def _settle(self, names: Sequence[str]) -> None:
@@ -152,7 +212,7 @@ class CsvTable:
         )
 
     @contextlib.contextmanager
-    def _reading(self, types: dict[str, pa.DataType]) -> Iterator[None]:
+    def _reading(self, types: dict[str, pa.DataType], stop_at_text: bool = False) -> Iterator[None]:
         """Turn the reader's errors, which quote values, into sentences that do not."""
         try:
             yield
@@ -160,6 +220,9 @@ class CsvTable:
             found = error
         else:
             return
+        wrong = _NO_NUMBER.match(str(found))
+        if stop_at_text and wrong and wrong[3] == "double":
+            raise _NotANumberError from None
         raise TableError(self._sentence(self._with_row(found, types))) from None
 
     def _with_row(self, error: Exception, types: dict[str, pa.DataType]) -> Exception:
@@ -212,6 +275,10 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _any_number(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.invert(pc.is_nan(numbers_in(texts))), min_count=0).as_py())
 
 
 def _all(texts: pa.Array, pattern: str) -> bool:

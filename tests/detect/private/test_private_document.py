@@ -193,8 +193,12 @@ def test_a_forged_file_settles_no_signer(tmp_path):
 
 def test_categories_that_no_file_can_hold_are_refused(tmp_path):
     frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01"] * 3000)})
-    day = frame["day"].iloc[0]
-    fitted = ig.PrivateDetector(categories={"day": [day]}).fit(frame)
+    for value in (frame["day"].iloc[0], None, float("nan"), b"a"):
+        with pytest.raises(ValueError, match="must be texts, numbers, true or false, for column"):
+            ig.PrivateDetector(categories={"day": [value]}).fit(frame)
+    with pytest.raises(ValueError, match=r"where categories are declared; these columns .* day"):
+        ig.PrivateDetector(categories={"day": ["2020-01-01"]}).fit(frame)
+    fitted = ig.PrivateDetector(categories={"day": ["x" * 1001]}).fit(frame.astype(str))
     with pytest.raises(ModelError, match="categories of column day must be texts"):
         fitted.save(tmp_path / "m.zip")
     assert not (tmp_path / "m.zip").exists()

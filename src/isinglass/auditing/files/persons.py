@@ -28,6 +28,13 @@ TELLING_NAMES = re.compile(
     r"patient|subject|participant|user|customer|client|member|owner|driver|student|employee",
     re.IGNORECASE,
 )
+_TEXTS_AND_BYTES = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
 _WHO = (
     "person|patient|subject|participant|user|customer|client|member|owner|driver|student|"
     "employee|household|unit|engine|device|account"
@@ -113,12 +120,29 @@ def refuse_perturbed(person: str, perturbed: Sequence[str], names: Sequence[str]
 
 def may_name_persons(kind: pa.DataType) -> bool:
     """Whether a column of this kind could say whose record a row is."""
-    return bool(
-        is_numeric(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or (pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
-    )
+    kind = _plain_kind(kind)
+    return is_numeric(kind) or any(is_kind(kind) for is_kind in _TEXTS_AND_BYTES)
+
+
+def plain_identifiers(column: Any) -> Any:
+    """A column of identifiers as Arrow can compare them: no dictionary, extension or view."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(_plain_kind(column.type))
+
+
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_kind(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _plain_kind(kind.value_type)
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(18, kind.scale)
+    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
 
 
 def repeats(codes: Array, fewest: int) -> bool:
@@ -135,13 +159,11 @@ def _codes(table: Table, names: Sequence[str], rows: Loaded) -> dict[str, Array]
     whole = pa.Table.from_batches(list(table.batches([], list(names))))
     found: dict[str, Array] = {}
     for name in names:
-        column = whole.column(name).combine_chunks()
+        column = plain_identifiers(whole.column(name).combine_chunks())
         if is_numeric(column.type) and not pa.types.is_integer(column.type):
             values = as_float64(column)
             if not pc.all(pc.equal(pc.floor(values), values), min_count=0).as_py():
                 continue
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
         codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         codes = np.asarray(codes, dtype=np.float64)
         missing = np.isnan(codes)

@@ -7,7 +7,6 @@ such models did on public data.
 from __future__ import annotations
 
 import functools
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from isinglass.detect.private.document import ModelDocument, column_facts
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
 from isinglass.detect.private.validity import Validity
-from isinglass.documents import canonical_json
+from isinglass.documents import canonical_json, read_json
 from isinglass.epsilon import FEMTO, as_float
 from isinglass.formats import number
 from isinglass.kernels.grid import FAN
@@ -136,7 +135,7 @@ def measured_floor() -> dict[str, Any]:
     benchmarks/privacy_floor.py writes the file.
     """
     path = Path(__file__).with_name("measured_floor.json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_json(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isinglass.detect.private.categories import category_key
 from isinglass.kernels.grid import CELLS, FAN
 from isinglass.table.scale import declared_scaling
 
@@ -66,9 +67,15 @@ class CategoryColumn:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        if not self.values or len(set(self.values)) < len(self.values):
+        keys = set(map(category_key, self.values))  # 1, "1.0" and true are one category
+        if None in keys:
             raise ValueError(
-                f"categories must be different values, at least one, for column {self.name}"
+                "categories must be texts, numbers, true or false, for column " + self.name
+            )
+        if not self.values or len(keys) < len(self.values):
+            raise ValueError(
+                "categories must be different values (equal numbers are one, written as texts or "
+                f"not; true is 1 and false 0), at least one, for column {self.name}"
             )
 
     @property

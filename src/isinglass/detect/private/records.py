@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from isinglass.detect.base import NUMBERS, Detector
+from isinglass.detect.private.categories import Places
 from isinglass.detect.private.columns import (
     CategoryColumn,
     NumberColumn,
@@ -128,26 +129,26 @@ def _numbers_and_codes(X: Any, columns: Sequence[PublicColumn]) -> tuple[Array, 
         import narwhals as nw
 
         frame = nw.from_native(X, eager_only=True)
+        schema = frame.schema
+        kinds = [schema[frame.columns[j]] for j, _ in listed]
+        allowed = (nw.String, nw.Boolean, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
+        fit = [kind.is_numeric() or kind in allowed for kind in kinds]
         values = [frame[:, j].to_list() for j, _ in listed]
         rest = frame[:, others].to_native() if others else np.empty((len(frame), 0))
     else:
         table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
+        fit = [table.dtype.kind in "biufOU" for _ in listed]
         values = [table[:, j].tolist() for j, _ in listed]
         rest = table[:, others]
+    if wrong := [c.name for (_, c), fits in zip(listed, fit, strict=True) if not fits]:
+        raise ValueError(
+            "X must hold texts, numbers, true or false where categories are declared; these "
+            f"columns hold something else: {', '.join(wrong[:8])}"
+        )
     codes = np.empty((len(values[0]), len(listed)), dtype=np.int64)
     for k, (_, column) in enumerate(listed):
-        codes[:, k] = list(_codes(values[k], column))
+        codes[:, k] = Places(column.values).of(values[k])
     if not others:
         return np.empty((len(codes), 0)), codes
     refuse_columns(rest)
     return np.asarray(check_array(rest, dtype=NUMBERS, **_ANY_NUMBER)), codes
-
-
-def _codes(values: list[Any], column: CategoryColumn) -> Iterator[int]:
-    """The place of each value in the declared list; the place after the last for any other."""
-    place = {value: code for code, value in enumerate(column.values)}
-    for value in values:
-        try:
-            yield place.get(value, len(place))
-        except TypeError:  # a list, which is no declared value
-            yield len(place)

@@ -11,16 +11,17 @@ let result = null;
 // Scores every record of a file; null if another file was chosen meanwhile.
 async function scoreFile(file, isCurrent, progress) {
   const found = { name: file.name, scores: new Float64Array(1 << 12), n: 0, above: 0, strangest: [] };
-  let rows = null, read = null, done = 0;
+  let rows = null, reader = null, done = 0;
   await refuseOtherKinds(file);
   for await (const piece of piecesOf(file)) {
     if (!isCurrent()) return null;
     rows ??= new RowReader(delimiterOf(file.name, piece));
     done += PIECE;
     for (const fields of rows.rows(piece, done >= file.size)) {
-      if (read) keep(found, read(fields));
-      else read = recordReader(fields);
+      if (reader) keep(found, reader.read(fields));
+      else reader = recordReader(fields);
     }
+    if (done === PIECE) reader?.refuseText();
     progress(Math.min(done / file.size, 1));
     await new Promise((resolve) => setTimeout(resolve)); // the page paints, and hears its reader
   }
@@ -47,30 +48,36 @@ async function refuseOtherKinds(file) {
 // Reads the fields of a row as cells and places of categories; `header` says where they stand.
 function recordReader(header) {
   const places = placesOf(header, MODEL.columns);
-  const numbers = MODEL.numbers.map((c) => [c, places.get(c.name), numberReader()]);
+  const numbers = MODEL.numbers.map((column) => ({ column, place: places.get(column.name) }));
   const listed = MODEL.categories.map((c, k) => [places.get(c.name), MODEL.placers[k]]);
   const cells = new Int32Array(numbers.length), codes = new Int32Array(listed.length);
   let row = 1;
-  return (fields) => {
+  const read = (fields) => {
     row++;
     if (fields.length !== header.length) {
       throw new FileError(`Row ${shown(row)} (the header is row 1) has ${fields.length} fields where `
         + `the header has ${header.length}; mend it, or close the quotation mark that opens there.`);
     }
-    numbers.forEach(([column, place, read], j) => {
-      const x = read(fields[place]);
-      if (x === undefined) refuseValue(column, row, fields[place]);
-      cells[j] = cellOf(x, column);
+    numbers.forEach((number, j) => {
+      const field = fields[number.place], x = numberIn(field);
+      if (!Number.isNaN(x)) number.some = true;
+      else if (!number.some && !NULLS.has(field)) number.text ??= field;
+      cells[j] = cellOf(x, number.column);
     });
     listed.forEach(([place, of], k) => { codes[k] = of(fields[place]); });
     return { cells, codes };
   };
+  const refuseText = () => numbers.forEach(({ column, some, text }) => {
+    if (!some && text !== undefined) refuseColumn(column, text);
+  });
+  return { read, refuseText };
 }
 
-function refuseValue(column, row, text) {
+// A single value that is no number counts as missing; a column without any number is a mistake.
+function refuseColumn(column, text) {
   const comma = /^\s*[+-]?\d+,\d+\s*$/.test(text);
-  throw new FileError(`Column ${printable(column.name)} holds something that is no number in row `
-    + `${shown(row)} (the header is row 1)${comma ? ": decimals need a point, not a comma" : ""}.`);
+  throw new FileError(`Column ${printable(column.name)} holds no number at the beginning of the `
+    + `file${comma ? ": decimals need a point, not a comma" : ""}.`);
 }
 
 // Adds a record's score; the record itself is kept only while it is among the strangest.

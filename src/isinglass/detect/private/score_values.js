@@ -3,61 +3,37 @@
 const NULLS = new Set(["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
   "1.#IND", "1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]);
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-const WORD = /^([+-]?)(inf|infinity|nan)$/i;
-const SWITCH = new Map([["true", 1], ["True", 1], ["TRUE", 1], ["1", 1],
-  ["false", 0], ["False", 0], ["FALSE", 0], ["0", 0]]);
-const LOOSE_NUMBER = // as Python's float() reads a category
+const INFINITE = /^([+-]?)inf(?:inity)?$/i;
+const TRUTHS = new Map([["true", 1], ["True", 1], ["TRUE", 1],
+  ["false", 0], ["False", 0], ["FALSE", 0]]);
+const LOOSE_NUMBER = // as Python's float() reads a column's name
   /^[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
+const LOOSE_WORD = /^[+-]?(?:inf|infinity|nan)$/i;
 
-// The number that a field holds: NaN where it is missing, undefined where it is something else.
+// The number that a field holds; NaN where it is missing or something else.
 function numberIn(text) {
   if (NUMBER.test(text)) return Number(text);
-  if (NULLS.has(text)) return NaN;
-  const trimmed = text.replace(/^[ \t]+|[ \t]+$/g, "");
-  if (NUMBER.test(trimmed)) return Number(trimmed);
-  const word = WORD.exec(trimmed);
-  if (!word) return undefined;
-  if (word[2].toLowerCase() === "nan") return NaN;
-  return word[1] === "-" ? -Infinity : Infinity;
-}
-
-// Reads the fields of one column of numbers. One of true and false counts as 1 and 0, if it holds
-// nothing else.
-function numberReader() {
-  let maybeSwitch = true, isSwitch = false;
-  return (text) => {
-    if (!isSwitch) {
-      const x = numberIn(text);
-      if (x !== undefined) {
-        maybeSwitch &&= NULLS.has(text) || SWITCH.has(text);
-        return x;
-      }
-      if (!maybeSwitch || !SWITCH.has(text)) return undefined;
-      isSwitch = true;
-    }
-    return NULLS.has(text) ? NaN : SWITCH.get(text);
-  };
+  const word = text.replace(/^[ \t]+|[ \t]+$/g, "");
+  if (NUMBER.test(word)) return Number(word);
+  const infinite = INFINITE.exec(word);
+  if (infinite) return infinite[1] === "-" ? -Infinity : Infinity;
+  return TRUTHS.get(word) ?? NaN;
 }
 
 function isLooseNumber(text) {
-  return LOOSE_NUMBER.test(text.trim()) || WORD.test(text.trim());
+  return LOOSE_NUMBER.test(text.trim()) || LOOSE_WORD.test(text.trim());
+}
+
+// What makes two values the same category: a number, or a text that is none.
+function categoryKey(value) {
+  const number = typeof value === "string" ? numberIn(value) : Number(value);
+  return Number.isNaN(number) ? value : number;
 }
 
 // Finds the place of a field among declared categories; any other field has the place after them.
 function placer(values) {
-  const texts = new Map(), numbers = new Map(), truths = new Map();
-  values.forEach((value, place) => {
-    if (typeof value === "boolean") truths.set(String(value), place);
-    else if (typeof value === "number") numbers.set(value, place);
-    else texts.set(value, place);
-  });
-  return (text) => {
-    const place = texts.get(text) ?? truths.get(text.toLowerCase());
-    if (place !== undefined) return place;
-    const trimmed = text.trim();
-    if (!LOOSE_NUMBER.test(trimmed)) return values.length;
-    return numbers.get(Number(trimmed.replaceAll("_", ""))) ?? values.length;
-  };
+  const places = new Map(values.map((value, place) => [categoryKey(value), place]));
+  return (text) => places.get(categoryKey(text)) ?? values.length;
 }
 
 const POINT = 256n; // bits after the point of the edges of logarithmic cells
