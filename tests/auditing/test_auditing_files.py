@@ -12,8 +12,9 @@ import pytest
 import isinglass as ig
 from isinglass.auditing.files import audit_files as files
 from isinglass.auditing.files.align import Loaded, as_kept, match
-from isinglass.auditing.files.audit_files import TOGETHER, audit_files
+from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.files.key_match import KeyFacts
+from isinglass.auditing.files.origin import TOGETHER
 from isinglass.auditing.findings import Linkage
 from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report

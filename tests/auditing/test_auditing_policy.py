@@ -19,6 +19,7 @@ from isinglass.auditing.findings import (
     Privacy,
     SkippedAttack,
 )
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy import Policy, gain_of
 from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
@@ -365,3 +366,26 @@ def test_the_gate_and_the_verdict_go_by_one_number():
     assert failing(Policy(maximum_gain=0.2), found) == [
         "an insider gains at most 0.2 over a blind guess: 1.000 at the upper limit"
     ]
+
+
+def test_an_attacker_who_was_given_fewer_pairs_than_is_assumed_meets_no_demand():
+    limited = AuditNote.of(Kind.PAIRS_LIMITED, n=2)
+    found = findings(attack(high=0.2, gain_high=0.0, attacker="outsider"))
+    found = replace(found, rows=1_500, columns=30)
+    (line,) = failing(Policy(maximum_gain=0.5), replace(found, notes=(limited,)))
+    assert line.startswith("an insider has the known pairs that are assumed")
+    assert "2 instead of 300" in line
+    assert (
+        failing(Policy(maximum_gain=0.5, attacker="outsider"), replace(found, notes=(limited,)))
+        == []
+    )
+    enough = AuditNote.of(Kind.PAIRS_LIMITED, n=300)
+    assert failing(Policy(maximum_gain=0.5), replace(found, notes=(enough,))) == []
+
+
+def test_detection_that_a_blind_choice_reaches_is_no_detection():
+    found = findings(low=1.0)
+    found = replace(found, detection=replace(found.detection, chance=0.9))
+    (line,) = failing(Policy(minimum_detection=0.8), found)
+    assert "a blind choice finds 0.900" in line
+    assert failing(Policy(minimum_detection=0.95), found) == []

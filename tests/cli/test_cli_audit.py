@@ -20,7 +20,7 @@ from tests.auditing.examples import said
 import isinglass as ig
 from isinglass import cli
 from isinglass.auditing.files import audit_files as files
-from isinglass.auditing.files.audit_files import TOGETHER
+from isinglass.auditing.files.origin import TOGETHER
 from isinglass.auditing.findings import (
     PARTLY,
     AttackResult,

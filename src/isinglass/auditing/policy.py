@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER
+from isinglass.auditing.attackers import ACQUAINTED, INSIDER, OUTSIDER, few_pairs
 from isinglass.auditing.findings import (
     MODEL,
     AttackResult,
@@ -18,12 +18,13 @@ from isinglass.auditing.findings import (
     SkippedAttack,
     holds,
 )
-from isinglass.auditing.notes import AuditNote
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.policy_file import (
     PolicyReader,
     refuse_strange,
     refuse_unknown,
 )
+from isinglass.auditing.split import pair_levels
 from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import AuditError
 
@@ -196,10 +197,9 @@ class Policy:
         """Whether it limits what anybody gets."""
         limits = (
             self.maximum_gain, self.maximum_column_gain, self.maximum_outlier_gain,
-            self.minimum_level, self.maximum_reidentification, self.maximum_singling_out,
-            self.maximum_inference, self.maximum_membership,
+            self.minimum_level,
         )  # fmt: skip
-        limited = any(limit is not None for limit in limits)
+        limited = self._limits_risks or any(limit is not None for limit in limits)
         return limited or bool(self.maximum) or bool(self.attackers)
 
     def check(self, findings: Findings) -> tuple[PolicyLine, ...]:
@@ -216,7 +216,10 @@ class Policy:
                 low = _beside(found.low, self.minimum_detection)
                 told = f"{low} at the lower limit ({found.rate:.3f} measured)"
                 met = found.low >= self.minimum_detection
+                if found.chance >= self.minimum_detection:  # so many are asked for that any do
+                    told, met = f"a blind choice finds {found.chance:.3f}: ask for fewer", False
             yield PolicyLine(f"detection at least {self.minimum_detection:g}", told, met)
+        yield from self._knowledge_lines(findings)
         yield from self._attack_lines(findings)
         yield from self._part_lines(findings)
         yield from self._attacker_lines(findings)
@@ -229,6 +232,30 @@ class Policy:
                 findings.promise,
                 findings.promise in self.allowed,
             )
+
+    def _knowledge_lines(self, findings: Findings) -> Iterator[PolicyLine]:
+        """Whether attackers were given as many known pairs as it is said that they have."""
+        given = [n.values["n"] for n in findings.notes if n.kind is Kind.PAIRS_LIMITED]
+        asked = {*self.attackers, *([self.risk_attacker] if self._limits_risks else ())}
+        if self.maximum_gain is not None or self.maximum or self.minimum_level is not None:
+            asked.add(self.attacker)
+        most = max(pair_levels(findings.rows, findings.columns), default=0)
+        few = min(few_pairs(findings.columns), most)
+        for name, wanted in ((ACQUAINTED, few), (INSIDER, most)):
+            if name in asked and given and min(given) < wanted:
+                yield PolicyLine(
+                    f"{_article(name)} has the known pairs that are assumed",
+                    f"{min(given):,} instead of {wanted:,}",
+                    met=False,
+                )
+
+    @property
+    def _limits_risks(self) -> bool:
+        limits = (
+            self.maximum_reidentification, self.maximum_singling_out, self.maximum_inference,
+            self.maximum_membership,
+        )  # fmt: skip
+        return any(limit is not None for limit in limits)
 
     def _attack_lines(self, findings: Findings) -> Iterator[PolicyLine]:
         named = {*self.maximum, *(self.required or ())}

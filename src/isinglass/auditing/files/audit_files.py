@@ -23,7 +23,9 @@ from isinglass.auditing.files.origin import (
     noise_line,
     order_line,
     origin_line,
+    registered_releases,
     secret_line,
+    together_lines,
     undone_by_seed,
 )
 from isinglass.auditing.files.persons import guess_persons, person_column, refuse_perturbed
@@ -44,7 +46,7 @@ from isinglass.auditing.files.release_file import (
 )
 from isinglass.auditing.files.row_match import in_table_order, match_rows
 from isinglass.auditing.files.table_text import refuse_as_it_was, refuse_dropped, with_numbers
-from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, Findings, PolicyLine, SkippedAttack
+from isinglass.auditing.findings import PARTLY_RECOVERED_GAIN, Findings, SkippedAttack
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.report.report import Report
 from isinglass.errors import AuditError
@@ -58,8 +60,6 @@ from isinglass.table.read import open_table
 
 if TYPE_CHECKING:
     from isinglass.auditing.policy import Policy
-
-TOGETHER = "all releases of these rows are attacked together"
 
 
 def audit_files(
@@ -165,6 +165,8 @@ def audit_files(
         left = opened.n_rows - len(mine.X)
         notes.append(AuditNote.of(Kind.INCOMPLETE_ROWS, n=left))
     n_rows = len(mine.X)
+    if earlier is None and isinstance(table, str | Path):
+        earlier = registered_releases(mine.X, source.names, Path(release), facts)
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
     correspond, ordered = matched.correspond, matched.ordered
@@ -263,7 +265,7 @@ def audit_files(
         random_state=random_state,
         progress=progress,
     )
-    lines = _together(len(others) - len(matched.others), facts, earlier, notes)
+    lines = together_lines(len(others) - len(matched.others), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
         line = origin_line(facts, made=made, beside=match_beside(mine, theirs))
         lines += [] if line.met else [line]
@@ -302,21 +304,6 @@ def audit_files(
         policy=(*found.policy, *(lines if policy is not None else ())),
     )
     return replace(report, findings=found)
-
-
-def _together(
-    n_others: int, facts: Facts | None, earlier: int | None, notes: list[AuditNote]
-) -> list[PolicyLine]:
-    """Whether all releases of these rows were attacked; no line where there is but this one."""
-    wanted = int(facts is not None and facts.again) if earlier is None else earlier
-    if not wanted:
-        return []
-    # A release says that its rows had left before, and not how often.
-    of = f"at least {wanted}" if earlier is None else f"{wanted}"
-    told = f"{n_others} of {of} other releases were attacked together with this one"
-    if n_others < wanted:
-        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
-    return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
 def _file(table: Any) -> str:

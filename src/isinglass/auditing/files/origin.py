@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from isinglass.attack.stolen_key import StolenKeyAttack
 from isinglass.auditing.files.key_match import EXACTLY, NEARLY, NOT
 from isinglass.auditing.files.provenance import rebuild_perturbation
 from isinglass.auditing.findings import PolicyLine
+from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import IsinglassError
 from isinglass.messages import spell
 from isinglass.release import Facts
+from isinglass.release_register import Register
 
 Array = NDArray[Any]
 
@@ -27,6 +30,7 @@ ORDER = "the order of the rows tells nothing"
 KEPT = "how records depend on the kept columns can be read to the end"
 NOISE = "noise hides the records"
 DIGITS = "the last digits of noisy numbers tell nothing"
+TOGETHER = "all releases of these rows are attacked together"
 SECRET = "the key came from secret randomness"
 #: Share of a column's variance that kept values may explain beyond what the audit can read.
 _UNREAD = 0.1
@@ -146,6 +150,38 @@ def digits_line(*, rounded: bool) -> PolicyLine:
         "the attacks alone)",
         met=False,
     )
+
+
+def registered_releases(
+    X: Array, names: Sequence[str], release: Path, facts: Facts | None
+) -> int | None:
+    """How many other releases of these rows the owner's register knows; None where it knows none.
+
+    A release that says that its rows had left before has at least one.
+    """
+    if not Register.begun():
+        return None
+    register = Register()
+    prints = register.fingerprinter(names)
+    prints.add(X)
+    found = [entry.release for entry in register.earlier(prints.result())]
+    others = len(found) - (release.name in {Path(name).name for name in found})
+    return max(others, int(facts is not None and facts.again)) or None
+
+
+def together_lines(
+    n_others: int, facts: Facts | None, earlier: int | None, notes: list[AuditNote]
+) -> list[PolicyLine]:
+    """Whether all releases of these rows were attacked; no line where there is but this one."""
+    wanted = int(facts is not None and facts.again) if earlier is None else earlier
+    if not wanted:
+        return []
+    # A release says that its rows had left before, and not how often.
+    of = f"at least {wanted}" if earlier is None else f"{wanted}"
+    told = f"{n_others} of {of} other releases were attacked together with this one"
+    if n_others < wanted:
+        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
+    return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
 def secret_line(seeded: bool) -> PolicyLine | None:
