@@ -279,14 +279,18 @@ def test_labels_go_beside_the_columns(tmp_path, given):
         audit_files(frame, tmp_path / "r.parquet", label="tail", id_column="id")
 
 
-def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given):
+def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, monkeypatch):
     first = release(FRAME, tmp_path / "1.parquet", ig.Distortion(), keep=["d"])
     second = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
     policy = Policy(maximum_gain=1.0, required=())
     report = audit_files(table, second.release, policy=policy)
     assert not report.passed  # its metadata says that these rows had left before
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
-    # It does not say how often they had.
+    # How often they had, the owner's register says.
+    assert any("0 of 1 other releases" in note for note in sentences(report.findings.notes))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("ISINGLASS_HOME", str(tmp_path / "elsewhere"))
+        report = audit_files(table, second.release, policy=policy)
     assert any(
         "0 of at least 1 other releases" in note for note in sentences(report.findings.notes)
     )
