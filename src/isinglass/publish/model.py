@@ -34,9 +34,8 @@ from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
-from isinglass.table.columns import as_float64, listed
+from isinglass.table.columns import as_float64, listed, names_to_drop
 from isinglass.table.csv_file import CsvTable
-from isinglass.table.drop import names_to_drop
 from isinglass.table.read import Table, open_table
 
 

@@ -17,7 +17,7 @@ from isinglass.detect.private.layout import Layout
 from isinglass.documents import canonical_json
 from isinglass.epsilon import femto, micro
 from isinglass.publish.declared import Declared
-from isinglass.table.drop import names_to_drop
+from isinglass.table.columns import names_to_drop
 
 #: what a ledger calls a request: name, price, digest and, where it was for fresh noise, a token
 _REQUEST_ID = re.compile(

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from isinglass.errors import TableError
 from isinglass.messages import spell
 from isinglass.table.batches import batch_rows, checked_schema
-from isinglass.table.number_text import numbers_in
 
 # How the reader's messages begin. What follows quotes the file, so nothing else is looked at.
 _RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
@@ -131,10 +130,16 @@ class CsvTable:
                 return
             except _NotANumberError:
                 self._as_text = True
+        from isinglass.table.number_text import numbers_in  # only where texts are read singly
+
         types |= dict.fromkeys(single, pa.string())
         for batch in self._read(types, skip=given):
             for place, name in enumerate(batch.schema.names):
                 if name in single:
+                    from isinglass.table.number_text import (
+                        numbers_in,  # only where texts are read singly
+                    )
+
                     batch = batch.set_column(place, name, numbers_in(batch.column(place)))
             yield batch
 
@@ -278,6 +283,8 @@ def _number(text: str) -> float | None:
 
 
 def _any_number(texts: pa.Array) -> bool:
+    from isinglass.table.number_text import numbers_in  # only where texts are read singly
+
     return bool(pc.any(pc.invert(pc.is_nan(numbers_in(texts))), min_count=0).as_py())
 
 

@@ -21,7 +21,6 @@ from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import IsinglassError
 from isinglass.messages import spell
 from isinglass.release import Facts
-from isinglass.release_register import Register
 
 Array = NDArray[Any]
 
@@ -159,6 +158,8 @@ def registered_releases(
 
     A release that says that its rows had left before has at least one.
     """
+    from isinglass.release_register import Register
+
     if not Register.begun():
         return None
     register = Register()
