@@ -88,6 +88,7 @@ FIGURES = {
     "projection-key": 0.8,
     "condensation-pairs": 0.91,
     "condensation-strong": 0.53,
+    "condensation-many-columns": 0.78,
     "condensation-visits": 1.0,
     "gaussian-members": 0.9,
     "uniform-members": 0.92,
@@ -137,4 +138,6 @@ FIGURES = {
     "bent-by-row": 1.0,
     "sorted-by-two-columns": 1.0,
     "walk-through-the-table": 0.81,
+    "digits-of-gaussian-noise": 0.0,
+    "digits-of-uniform-noise": 0.0,
 }
