@@ -78,9 +78,10 @@ def audit(
     """
     import warnings
 
-    from isinglass.cli.options import names_to_drop, needs_names, passphrase, split_names
+    from isinglass.cli.options import passphrase
     from isinglass.errors import AuditError, PrivacyWarning
     from isinglass.files import refuse_targets
+    from isinglass.table.columns import names_to_drop, needs_names, split_names
     from isinglass.table.read import open_table
 
     for option, value in (("--trials", trials), ("-n", n_outliers)):

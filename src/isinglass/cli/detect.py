@@ -66,9 +66,9 @@ def detect(
     from math import isfinite
     from time import perf_counter
 
-    from isinglass.cli.options import names_to_drop, split_names
     from isinglass.cli.weights import weights_for
     from isinglass.errors import TableError
+    from isinglass.table.columns import names_to_drop, split_names
     from isinglass.table.number_blocks import TableBlocks, choose_features
     from isinglass.table.read import open_table
 

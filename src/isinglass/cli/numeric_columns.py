@@ -30,10 +30,9 @@ def read_numbers(
     """
     import numpy as np
 
-    from isinglass.cli.options import names_to_drop
     from isinglass.errors import TableError
     from isinglass.memory import available_bytes, format_bytes
-    from isinglass.table.columns import choose_columns
+    from isinglass.table.columns import choose_columns, names_to_drop
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
@@ -60,8 +59,8 @@ def read_numbers(
 
 def unknown_columns(drop: Sequence[str], paths: Sequence[Path], **reading: Any) -> None:
     """Refuse a column to leave out that none of the files has: most likely a slip."""
-    from isinglass.cli.options import names_to_drop
     from isinglass.errors import TableError
+    from isinglass.table.columns import names_to_drop
     from isinglass.table.read import open_table
 
     names = [name for path in paths for name in open_table(path, **reading).schema.names]

@@ -13,9 +13,6 @@ import typer
 from isinglass.documents import read_json
 from isinglass.errors import ReleaseError
 from isinglass.field_checks import is_number
-from isinglass.table.columns import names_to_drop as names_to_drop
-from isinglass.table.columns import needs_names as needs_names
-from isinglass.table.columns import split_names as split_names
 
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation

@@ -81,15 +81,10 @@ def release(
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
     from isinglass.cli.gate import Gate, policy_file
-    from isinglass.cli.options import (
-        name_of,
-        names_to_drop,
-        passphrase,
-        perturbation_for,
-        split_names,
-    )
+    from isinglass.cli.options import name_of, passphrase, perturbation_for
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import Caller, write_release
+    from isinglass.table.columns import names_to_drop, split_names
     from isinglass.table.scale import read_bounds
 
     if out.suffix.lower() in OTHER_KINDS:
@@ -178,7 +173,7 @@ def release(
 
 
 def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> list[str]:
-    from isinglass.cli.options import needs_names
+    from isinglass.table.columns import needs_names
     from isinglass.table.read import open_table
 
     if not needs_names(given):

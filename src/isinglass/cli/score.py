@@ -74,10 +74,10 @@ def score(
         _refuse_beside_page([name for name, value in scoring.items() if value is not None])
         _write_page(page, model, signer, unsigned=unsigned, force=force, as_json=as_json)
         return
-    from isinglass.cli.options import names_to_drop
     from isinglass.detect.score_file import score_file
     from isinglass.errors import ModelError
     from isinglass.files import refuse_targets
+    from isinglass.table.columns import names_to_drop
     from isinglass.table.read import open_table
 
     if records is None:

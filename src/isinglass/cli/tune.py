@@ -69,10 +69,9 @@ def tune(
     """
     from isinglass.auditing.files.align import as_labels, load
     from isinglass.auditing.tuning.tune import tune as search
-    from isinglass.cli.options import names_to_drop, split_names
     from isinglass.errors import AuditError
     from isinglass.files import refuse_targets
-    from isinglass.table.columns import choose_columns
+    from isinglass.table.columns import choose_columns, names_to_drop, split_names
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
