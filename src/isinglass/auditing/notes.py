@@ -45,6 +45,7 @@ class Kind(Enum):
     OTHER_LENGTH = auto()
     TRANSPOSED = auto()
     OTHER_SHAPE = auto()
+    ROWS_TRANSFORMED = auto()
     SEVERAL_ROWS_TOGETHER = auto()
     SEVERAL_ROWS_AS_ONE = auto()
     ORDER_CANNOT_BE_TOLD = auto()

@@ -100,6 +100,9 @@ _SENTENCES = {
     Kind.OTHER_SHAPE: (
         "The release has the table's numbers in another shape, and was attacked in its own."
     ),
+    Kind.ROWS_TRANSFORMED: (
+        "The release is a transform along the rows of the table, and was attacked undone."
+    ),
     Kind.SEVERAL_ROWS_TOGETHER: (
         "The release has {n} rows for each record, which were attacked together."
     ),
