@@ -149,7 +149,11 @@ def audit_arrays(
         rows_correspond = False
     whose = None if persons is None else person_codes(persons, len(X))
     notes: list[AuditNote] = []
-    if parameters is not None and perturbation is None and rows_correspond is not False:
+    if (
+        parameters is not None
+        and perturbation is None
+        and (rows_correspond is not False or parameters.method == "condensation")
+    ):
         from isinglass.auditing.claims import contradiction  # a key proves what a file claims
 
         if (false := contradiction(parameters, X, Z)) is not None:

@@ -30,6 +30,7 @@ class Kind(Enum):
     COLUMNS_NOT_AS_CLAIMED = auto()
     VALUES_NOT_AS_CLAIMED = auto()
     NOISE_NOT_AS_CLAIMED = auto()
+    MOMENTS_NOT_AS_CLAIMED = auto()
     # How two files were brought together.
     TEXT_AS_NUMBERS = auto()
     TEXT_LEFT_OUT = auto()

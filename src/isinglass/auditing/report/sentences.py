@@ -60,6 +60,10 @@ _SENTENCES = {
     Kind.NOISE_NOT_AS_CLAIMED: (
         "The release's noise is not of the size that the release says" + _AS_IF_SILENT
     ),
+    Kind.MOMENTS_NOT_AS_CLAIMED: (
+        "The release says that it was made by {method}, but its columns have not the table's "
+        "means, covariances or range" + _AS_IF_SILENT
+    ),
     Kind.TEXT_AS_NUMBERS: (
         "Columns of the table whose text is numbers were attacked: {columns:some}."
     ),
