@@ -30,7 +30,6 @@ from isinglass.auditing.attackers import (
     INSIDER,
     KEY_HOLDER,
     attacker_results,
-    failed_with_knowledge,
     not_comforted,
 )
 from isinglass.auditing.cells import unchanged_cells
@@ -42,6 +41,7 @@ from isinglass.auditing.context import (
     subject_of,
 )
 from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.failed_attacks import failed_with_knowledge
 from isinglass.auditing.files.persons import PersonColumn, person_codes
 from isinglass.auditing.findings import (
     NOT_MEASURED,

@@ -40,9 +40,9 @@ _SENTENCES = {
         "has a record in the table was measured so."
     ),
     Kind.FAILED_WITH_KNOWLEDGE: (
-        "Attacks that did worse than a blind guess, though others with no more knowledge "
-        "did better, or though they hold the key: {attacks}. These attacks failed; "
-        "their figures are no comfort."
+        "Attacks that failed: {attacks}. They did worse than a blind guess though they hold the "
+        "key, or clearly worse than attacks with no more knowledge; their figures are no comfort, "
+        "and the better ones count for everybody who holds as much."
     ),
     Kind.UNCLEAR_MEMBERSHIP: (
         "Whether a record is in the table: too few {of} to tell. With {n_others:,} records "
