@@ -56,6 +56,7 @@ class Kind(Enum):
     SECRET_ORDER_STAYS = auto()
     SEED_GUESSED = auto()
     OTHER_RELEASE_UNMATCHED = auto()
+    OTHER_RELEASE_UNKNOWN = auto()
     OTHER_RELEASES_MISSING = auto()
     # What was assumed.
     PARAMETERS_KNOWN = auto()

@@ -133,6 +133,10 @@ _SENTENCES = {
         "it was attacked."
     ),
     Kind.OTHER_RELEASE_UNMATCHED: "Rows of {file} cannot be told to belong to those released.",
+    Kind.OTHER_RELEASE_UNKNOWN: (
+        "{file} was attacked with the release, but is no further release of these rows that the "
+        "register knows, and does not count as one."
+    ),
     Kind.OTHER_RELEASES_MISSING: (
         "{told}; several releases of the same rows tell more than each of them."
     ),
