@@ -34,7 +34,7 @@ from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.report import Report, without_records
-from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, named, tune_lines
+from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, names_given, tune_lines
 from isinglass.auditing.tuning import page as frontier_page
 from isinglass.auditing.tuning.figure import free_spot
 from isinglass.auditing.tuning.frontier import Frontier
@@ -381,12 +381,14 @@ def test_settings_that_reproduce_it_are_on_the_page(pages):
 
 
 def test_a_line_of_code_names_all_that_was_given_and_says_what_it_is():
-    given = named({
+    given = names_given(dict.fromkeys(NAMED) | {
         "labels": np.ones(3), "kept": np.ones((3, 1)), "other_releases": (np.ones(3),),
         "parameters": None, "attacks": "auto", "knowledge": "auto", "other_parameters": (),
         "random_state": 7,
     })  # fmt: skip
     assert given == ["labels", "kept", "other_releases"]
+    with pytest.raises(KeyError):
+        names_given({"labels": None})  # one that is forgotten is no default
     settings = {"given": given, "most_pairs": 0, "n_trials": 1, "random_state": 7}
     lines = audit_lines(replace(tiny(), settings=settings))
     assert lines[-1] == (
