@@ -86,7 +86,7 @@ def detect(
         drop=names_to_drop(drop, names),
         label=label,
     )
-    columns = [*features.numeric, *features.discrete]
+    columns = [*features.numeric, *features.coded]
     factors = weights_for(weights, columns, table.name)
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first

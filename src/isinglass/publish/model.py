@@ -34,7 +34,7 @@ from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
-from isinglass.table.columns import as_float64, listed, names_to_drop
+from isinglass.table.columns import as_float64, names_to_drop, not_numbers, refuse_unknown
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.read import Table, open_table
 
@@ -193,10 +193,7 @@ def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
     """The columns that are counted, in the table's order."""
     names = table.schema.names
     out = [*drop, *([] if person is None else [person])]
-    if unknown := [n for n in dict.fromkeys(out) if n not in names]:
-        raise TableError(
-            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
-        )
+    refuse_unknown(table, out)
     found = [n for n in names if n not in out]
     if not found:
         raise TableError(f"{table.name} has no column left to count")
@@ -208,10 +205,7 @@ def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
     if isinstance(table, CsvTable):
         table.allow_no_rows()  # as one row more or less decides nothing
     if text := prepare(table, columns):
-        raise TableError(
-            f"{table.name} has columns that are not numbers: {listed(text)}; declare their "
-            "categories, or leave them out"
-        )
+        raise not_numbers(table.name, text, "declare their categories, or leave them out")
 
 
 def _has_left(table: Table, numbers: Sequence[str]) -> bool:
