@@ -140,8 +140,8 @@ def test_rows_are_matched_by_a_column_of_both(ids, tmp_path, given):
     np.testing.assert_allclose(given["released"][:, 0], X[rows, 0])
     assert given["released"].shape[1] == 1
     assert given["rows_correspond"] is True
-    assert "101 rows of t.parquet have no partner." in sentences(report.findings.notes)
-    assert "1 rows of r.csv have no partner." in sentences(report.findings.notes)
+    assert "Rows of t.parquet that have no partner: 101." in sentences(report.findings.notes)
+    assert "Rows of r.csv that have no partner: 1." in sentences(report.findings.notes)
 
 
 def test_missing_identifiers_shift_nobody():
@@ -260,7 +260,7 @@ def test_missing_rows_are_left_out_on_both_sides(tmp_path, given):
         audit_files(tmp_path / "t.parquet", written.release)
     report = audit_files(tmp_path / "t.parquet", written.release, missing="drop")
     np.testing.assert_array_equal(given["table"], np.delete(X, [3, 9], axis=0))
-    assert "2 rows of the table with missing values were left out." in sentences(
+    assert "Rows of the table with missing values that were left out: 2." in sentences(
         report.findings.notes
     )
 

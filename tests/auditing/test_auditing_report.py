@@ -552,7 +552,7 @@ def test_the_public_edition_does_not_name_the_owners_file_anywhere():
     assert "payroll.csv" in report.html()
     for text in (report.html(public=True), json.dumps(report.to_json(public=True))):
         assert "payroll" not in text
-        assert "3 rows of the table have no partner." in text
+        assert "Rows of the table that have no partner: 3." in text
         assert "out.csv" in text
 
 

@@ -327,7 +327,10 @@ def test_a_second_release_is_attacked_together_with_the_first(run, folder):
     command = ["release", "t.parquet", "-o", "n.parquet", "--again", "--policy", "loose.toml"]
     result = run(*command)
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    assert (
+        f"policy: {TOGETHER}: not met: 0 of 1 other release; add EARLIER with --also"
+        in result.stderr
+    )
     result = run(*command, "--also", "r.parquet", "--json")
     assert result.returncode == 0, result.stderr
     assert list(json.loads(result.stdout)) == [

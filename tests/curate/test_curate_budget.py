@@ -196,10 +196,10 @@ def test_a_refusal_keeps_asked_spent_and_left_apart_and_shows_no_place():
     error = refusal.value
     assert (error.row, error.asked, error.spent, error.left) == (1, 200_000, 912_500, 87_500)
     assert str(error) == (
-        "row 1 of the batch asked for epsilon 0.2, but of the table's budget of 1 a place, 0.9125 "
-        "is spent within its reach (0.1 of it by earlier rows of this batch) and 0.0875 is left; a "
-        "query of epsilon 0.0875 or less still fits here; the batch was refused whole: nothing was "
-        "spent"
+        "row 1 of the batch asked for epsilon 0.2, but around this record 0.9125 of the table's "
+        "budget of 1 is already used (0.1 of it by earlier rows of this batch) and 0.0875 is left; "
+        "a query of epsilon 0.0875 or less still fits here; the batch was refused whole: nothing "
+        "was spent"
     )
     assert "7654321" not in str(error)
     assert ask(budget, [query(here, 187_500)])

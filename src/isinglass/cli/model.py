@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     import datetime
@@ -191,7 +192,7 @@ def model(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    show.echo(f"model      {out}  ({show.counted(written.columns, 'column')}, for anybody)")
+    show.echo(f"model      {out}  ({counted(written.columns, 'column')}, for anybody)")
     if validity.version is not None:
         before = validity.supersedes
         said = "" if before is None else f", in the place of version {before}"

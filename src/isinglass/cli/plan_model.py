@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from isinglass.cli import show
-from isinglass.formats import number
+from isinglass.formats import counted, number
 
 if TYPE_CHECKING:
     from isinglass.publish.model_plan import Budget, ModelPlan
@@ -113,7 +113,7 @@ def _print(found: ModelPlan) -> None:
     needed = found.needed
     show.echo(found.sentence(), found.together_sentence(), "")
     show.echo(
-        f"With {show.counted(found.n_columns, 'column')} of numbers, a table of fewer than "
+        f"With {counted(found.n_columns, 'column')} of numbers, a table of fewer than "
         f"{needed.reliable:,} records drowns in the noise; from {needed.settled:,} on it hardly "
         "shows:"
     )

@@ -187,11 +187,12 @@ def _told(found: Frontier, table: str) -> str:
     lines += [
         "",
         "found  share of the strongest anomalies found again",
-        "outsider, acquainted, insider  what the strongest attack of each takes of what a blind",
-        f"       guess leaves; interval and attack are those of the {found.attacker}, who counts",
+        "outsider, acquainted, insider  how far the strongest attack of each gets from a blind",
+        "       guess (0 %) to the exact values (100 %), by the worst of several measures;",
+        f"       interval and attack are those of the {found.attacker}, whose gain is limited",
         *(["area   under the curve of the known anomalies, table → release"] if labeled else []),
-        "settings that another beats in every respect are left out "
-        f"({len(found.points) - len(shown)} of {len(found.points)})",
+        "only the best trade-offs are listed; settings left out: "
+        f"{len(found.points) - len(shown)} of {len(found.points)}",
         "",
         found.sentence,
     ]

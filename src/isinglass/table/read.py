@@ -97,8 +97,11 @@ def _open_path(path: Path, encoding: str, delimiter: str | None) -> Table:
         if delimiter is None and suffix == ".tsv":
             delimiter = "\t"
         return CsvTable(path, encoding, delimiter)
+    known = "save it as .csv, .tsv, .parquet, .arrow or .feather"
+    if not suffix:
+        raise TableError(f"{path} has no ending that says what it is; {known}")
     raise TableError(
-        f"{path} has an ending that says nothing; use .csv, .tsv, .parquet, .arrow or .feather"
+        f"{path} cannot be read: {suffix} files are none that isinglass knows; {known}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Frontier of a search: settings that no other beats in both respects."""
+"""Frontier of a search: the best trade-offs of privacy and detection."""
 
 from __future__ import annotations
 
