@@ -774,7 +774,7 @@ def test_a_search_is_repeated_by_its_command_and_its_seed():
     assert "linear" in _told(found, "t.csv").splitlines()[2]
     assert _told(found, "t.csv").splitlines()[2].startswith("→")
     assert "88 % to 94 %" in _told(found, "t.csv").splitlines()[2]
-    assert "out (1 of 3)" in _told(found, "t.csv")
+    assert "settings left out: 1 of 3" in _told(found, "t.csv")
 
 
 # The page a data-protection officer signs from.

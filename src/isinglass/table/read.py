@@ -100,9 +100,7 @@ def _open_path(path: Path, encoding: str, delimiter: str | None) -> Table:
     known = "save it as .csv, .tsv, .parquet, .arrow or .feather"
     if not suffix:
         raise TableError(f"{path} has no ending that says what it is; {known}")
-    raise TableError(
-        f"{path} cannot be read: {suffix} files are none that isinglass knows; {known}"
-    )
+    raise TableError(f"{path} cannot be read, for isinglass reads no {suffix} files; {known}")
 
 
 class MemoryTable:
