@@ -18,6 +18,7 @@ from isinglass.detect.private.columns import PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import read_document, write_document
 from isinglass.detect.private.file_parts import packed, price_of, refuse_unwritable
+from isinglass.detect.private.for_everyone import weak_promise
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
@@ -138,6 +139,9 @@ def write_model(
     if pay is not None:
         pay.finish()
     found = read_document(document)
+    weak = weak_promise(found.micro, found.femto)
+    if weak is not None and weak not in said:  # as of what was stored
+        said = (*said, weak)
     return WrittenModel(
         out,
         name,

@@ -14,20 +14,22 @@ from typing import Any
 
 import isinglass
 from isinglass.detect.private.document import ModelDocument, column_facts
+from isinglass.detect.private.for_everyone import (
+    EARLIER,
+    hardly_counts,
+    most_certain,
+    sentence_for_everyone,
+)
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import canonical_json, read_json
-from isinglass.epsilon import FEMTO, as_float
+from isinglass.epsilon import FEMTO, as_float, femto, micro
 from isinglass.formats import number
 from isinglass.kernels.grid import FAN
 from isinglass.plots import pages
 
 FORMAT = "isinglass-model-card-1"
-FOR_EVERYONE = (
-    "What this model says would be almost the same had your records never been in the table, so "
-    "nobody can learn much from it about you that could not be learned without you."
-)
 CANNOT_FIND = (
     "records that are strange only beside their nearest neighbors (anomalies of local density)",
     "how far beyond the declared bounds a value lies: it counts as lying on them",
@@ -80,7 +82,7 @@ def card_facts(
         "kind": "private",
         **validity.to_json(),
         "made_by": f"isinglass {isinglass.__version__}",
-        "for_everyone": FOR_EVERYONE,
+        "for_everyone": _for_everyone(document),
         "guarantee": guarantee.to_json(),
         "payment": payment.sentences(),
         "ledger": payment.ledger,
@@ -124,8 +126,30 @@ def refuse_contradiction(card: dict[str, Any], document: ModelDocument, *, name:
         # As JSON, in which 1, 1.0 and true are three values.
         if what not in facts or canonical_json(facts[what]) != canonical_json(value)
     ]
+    if card.get("for_everyone") not in (_for_everyone(document), EARLIER):
+        wrong.append("what it says to everyone")
     if wrong:
         raise ValueError(f"its card contradicts its model: {', '.join(wrong)}")
+
+
+def doubt_of_card(card: dict[str, Any]) -> str | None:
+    """Why not to believe the card of an earlier version of isinglass, which said one thing of all.
+
+    The card is one that does not contradict its model.
+    """
+    promised = card["guarantee"]
+    spent = micro(promised["epsilon"]), femto(promised["delta"])
+    if card["for_everyone"] != EARLIER or hardly_counts(*spent):
+        return None
+    return (
+        "its card says that it would be almost the same without any one person, which is too much "
+        f"at epsilon {promised['epsilon']:g}: from even odds, somebody can be right about who was "
+        f"counted with a chance of {most_certain(*spent)} %"
+    )
+
+
+def _for_everyone(document: ModelDocument) -> str:
+    return sentence_for_everyone(document.micro, document.femto, document.records_per_person)
 
 
 @functools.cache
