@@ -45,6 +45,11 @@ FILES = (
 )  # fmt: skip
 MOST_ROWS = 50_000
 SMALL = 20_000  # rows of a file that gets all draws; of a larger one, a split gets one
+UNSEEN = (
+    "The 13 files were used to choose the construction, which flatters it. On eleven files that "
+    "nothing was chosen by, a prototype in two rounds had .716 at epsilon 1 where an isolation "
+    "forest without privacy had .733 (.724 at 3, .686 at .3, .631 at .1; pure epsilon 1: .665)."
+)
 MICRO, FEMTO = 10**6, 10**9  # epsilon 1, delta 1e-6
 
 
@@ -197,6 +202,8 @@ def ranking(options: argparse.Namespace) -> list[str]:
         f"{MOST_ROWS:,} rows; {options.splits} splits, {options.draws} draws of each up to "
         f"{SMALL:,} rows and one above; bounds twice the file's range unless said otherwise. "
         "AUC (average precision); fits that failed count as .5 (0).",
+        "",
+        UNSEEN,
         "",
         f"| | mean | {' | '.join(files)} |",
         f"|---|---|{'---|' * len(files)}",

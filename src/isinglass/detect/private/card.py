@@ -22,6 +22,7 @@ from isinglass.detect.private.for_everyone import (
 )
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
+from isinglass.detect.private.public_data import public_data
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import canonical_json, read_json
 from isinglass.epsilon import FEMTO, as_float, femto, micro
@@ -35,15 +36,6 @@ CANNOT_FIND = (
     "how far beyond the declared bounds a value lies: it counts as lying on them",
     "strange combinations that lie along none of the lines the model looks along",
 )
-#: As in docs/benchmarks/private.md: mean area under the curve over 13 labelled public files, half
-#: of each counted without labels and the other half scored, bounds twice the file's range.
-PUBLIC_DATA: dict[str, Any] = {
-    "source": "docs/benchmarks/private.md of isinglass",
-    "measure": "mean area under the ROC curve over 13 labelled public files, on rows not counted",
-    "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.915, "0.1": 0.880},
-    "isolation_forest_without_privacy": 0.919,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Payment:
@@ -98,7 +90,7 @@ def card_facts(
         },
         "measured_floor": measured_floor(),
         "cannot_find": list(CANNOT_FIND),
-        "on_public_data": PUBLIC_DATA,
+        "on_public_data": public_data(model.layout.rounds, pure=guarantee.price.pure),
     }
 
 
@@ -173,7 +165,6 @@ def _deviation_of_n(layout: Layout, guarantee: ModelGuarantee) -> float:
 
 def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str] | None) -> str:
     """The card as a page; with what only its owner may see, if that is given."""
-    public = facts["on_public_data"]
     return pages.render(
         "isinglass/detect/private/card.html.j2",
         card=facts,
@@ -186,9 +177,21 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
         validity=validity_sentences(facts),
         threshold=_threshold(facts),
-        public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
-        + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
+        public=_public(facts["on_public_data"]),
     )
+
+
+def _public(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is known of models of this kind, and what detectors without privacy do."""
+    precision = data["average_precision_by_epsilon"]
+    forest = data["isolation_forest_without_privacy"], data["average_precision_of_isolation_forest"]
+    return [
+        *(
+            (f"{auc:.3f} ({precision[e]:.3f})", f"epsilon {e}, {data['kind']}")
+            for e, auc in data["by_epsilon"].items()
+        ),
+        (f"{forest[0]:.3f} ({forest[1]:.3f})", "isolation forest, no privacy"),
+    ]
 
 
 def _floor_row(floor: dict[str, Any]) -> tuple[str, str, str, str]:
