@@ -38,7 +38,9 @@ def test_what_the_contract_says_does_not_say_whose_the_records_are(here):
     document(*MAKE, *NAMED, "-o", "1.zip")
     write(1)
     repeats = "column patient of t.csv looks like an identifier, and repeats: name it in --person"
-    assert repeats in refused(*BASE, "--name", "ward", "--again", "--drop", "patient", "-o", "2.zip")
+    assert repeats in refused(
+        *BASE, "--name", "ward", "--again", "--drop", "patient", "-o", "2.zip"
+    )
     assert repeats in refused(*BASE, "--name", "other", "--drop", "patient", "-o", "2.zip")
     assert not Path("2.zip").exists()
     # In the person's own words, it goes on: with the column, or with the number.

@@ -77,8 +77,7 @@ _SENTENCES = {
     ),
     Concern.AGAIN: ("these rows were released before; the releases can be combined against them"),
     Concern.COUNTED: (
-        "a guaranteed model was made from this table, and its guarantee does not cover this "
-        "release"
+        "a guaranteed model was made from this table, and its guarantee does not cover this release"
     ),
     Concern.SEEDED: (
         "random_state was given, so whoever guesses it has the key; leave it out for a release "

@@ -37,6 +37,7 @@ CANNOT_FIND = (
     "strange combinations that lie along none of the lines the model looks along",
 )
 
+
 @dataclass(frozen=True, slots=True)
 class Payment:
     """How a model was paid for, and whether the table also left in another way: public settings."""
