@@ -86,8 +86,8 @@ _SENTENCES = {
 }
 _ADVICE = {
     Concern.COUNTED: (
-        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make its "
-        "card anew by the command that made the model, which charges nothing a second time"
+        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make "
+        "its card anew by the command that made the model, which charges nothing a second time"
     ),
 }
 #: Concerns that a release in a secret order does not raise.

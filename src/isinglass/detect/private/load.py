@@ -68,7 +68,8 @@ def open_model(
 def doubts(found: model.ModelFile) -> list[str]:
     """Why this model should not be used any more, or its card not be believed.
 
-    It expired, a later version was read here, or the card is an old one that says too much. Of each signer's models the newest version is noted by name in the user's folder.
+    It expired; a later version was read here, since of each signer's models the newest version is
+    noted by name in the user's folder; or the card is an old one that says too much.
     """
     validity, newest = Validity.of_card(found.entries["card.json"]), 0
     # Without a signature, anybody may have written any version.
