@@ -327,14 +327,15 @@ def test_a_second_release_is_attacked_together_with_the_first(run, folder):
     command = ["release", "t.parquet", "-o", "n.parquet", "--again", "--policy", "loose.toml"]
     result = run(*command)
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    missing = f"policy: {TOGETHER}: not met: 0 of 1 other release; add EARLIER with --also"
+    assert missing in result.stderr
     # A release of another table of the same size does not stand in for the one that left.
     other = np.random.default_rng(9).random((200, 3))
     with pytest.warns(ig.PrivacyWarning):
         ig.write_release(other, folder / "other.parquet", ig.Rotation(optimize=None))
     result = run(*command, "--also", "other.parquet")
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    assert missing in result.stderr
     assert not (folder / "n.parquet").exists()
     result = run(*command, "--also", "r.parquet", "--json")
     assert result.returncode == 0, result.stderr
@@ -416,7 +417,8 @@ def test_tune_says_no_in_one_sentence(run, folder):
     (folder / "f.html").write_text("mine")
     left = set(os.listdir(folder))
     for wrong, says in (
-        (["--methods", "magic"], "methods must be"),
+        (["--methods", "linear,magic"], "'--methods': 'magic' is not one of 'linear', 'tanh'"),
+        (["--methods", "condensation"], "methods must be 'all' or among"),
         (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),

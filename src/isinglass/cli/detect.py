@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +87,7 @@ def detect(
         drop=names_to_drop(drop, names),
         label=label,
     )
-    columns = [*features.numeric, *features.discrete]
+    columns = [*features.numeric, *features.coded]
     factors = weights_for(weights, columns, table.name)
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
@@ -135,7 +136,7 @@ def detect(
     tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
-        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
+        tell(f"{counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
 
 
