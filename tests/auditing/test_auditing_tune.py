@@ -16,7 +16,7 @@ from isinglass.auditing.tuning import tune as searching
 from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
 from isinglass.auditing.tuning.guaranteed import ModelPoint, bound_of, guaranteed_points
-from isinglass.auditing.tuning.points import Point, further_methods
+from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.search_space import Candidate, candidates, refine, searchable
 from isinglass.cli.options import perturbation_for
 from isinglass.errors import AuditError
@@ -347,28 +347,6 @@ def test_the_attacker_named_is_the_one_whose_gain_counts(table, made_up):
     assert document["attacker"] == "outsider"
     told = document["recommended"]["attackers"]
     assert [a["name"] for a in told] == ["outsider", "acquainted", "insider"]
-
-
-def measured_point(method, detection, gain, *, error=0.03):
-    return Point(
-        method=method, setting="", value=1.0, detection=detection,
-        detection_low=detection - error, detection_high=detection + error, gain=gain,
-        gain_low=gain - error, gain_high=gain + error, strongest="", rows=1000, trials=1, round=1,
-    )  # fmt: skip
-
-
-def test_a_method_that_is_hardly_beaten_goes_on():
-    best = [measured_point("gaussian", 0.7, 0.5), measured_point("linear", 1.0, 0.9)]
-    near, nearer = measured_point("square", 0.68, 0.53), measured_point("square", 0.69, 0.51)
-    far, loud = measured_point("sign", 0.5, 0.52), measured_point("tanh", 0.7, 0.7)
-    again = measured_point("gaussian", 0.69, 0.51)  # its method goes on as it is
-    found = further_methods(best, [near, far, loud, again, nearer], 2)
-    assert found == [nearer]
-    others = [
-        measured_point(m, 0.7 - d, 0.5 + d) for m, d in (("a", 0.02), ("b", 0.01), ("c", 0.0))
-    ]
-    assert [p.method for p in further_methods(best, others, 2)] == ["c", "b"]
-    assert further_methods(best, [], 2) == []
 
 
 def test_parts_hold_runs_of_neighboring_rows():
