@@ -314,6 +314,7 @@ def main() -> None:
         "--keep", default="build/private", help="folder of what earlier runs measured; it goes on"
     )
     options = parser.parse_args()
+    commit()
     warnings.simplefilter("ignore")  # small files drown in noise, which is what is measured
     if options.speed:
         lines = [*speed(options), "", f"Commit: {commit()}."]
