@@ -26,6 +26,10 @@ def test_ledger_show_and_head_tell_no_coordinates(run):
     assert not any("76543" in line or "50.0" in line for line in told)
     summary = json.loads(run("ledger", "show", "ledger.db", "--json")[1])
     assert summary["spent"] == 0.3
+    assert [account["answers"] for account in summary["accounts"]] == [3]
+    assert out.startswith("What is promised to the people in the table\n")
+    assert "  curator: 3 answers paid for, on " in out
+    assert out.index("Who asked") < out.index("The numbers") < out.index("contract columns")
     head = run("ledger", "show", "ledger.db", "--head-only")[1].strip()
     assert head == summary["head"]
     assert json.loads(run("ledger", "show", "ledger.db", "--head-only", "--json")[1]) == {

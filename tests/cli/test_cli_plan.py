@@ -98,13 +98,21 @@ def test_the_command_reads_files_as_the_plan_did(run):
         file.write(";;0\n")  # a row that lacks its values
     reading = ("--encoding", "utf-16", "--delimiter", ";", "--missing", "drop", "--drop", "odd")
     code, out, _ = run(
-        "plan", "past.csv", "--outlier-fraction", "0.02", "--queries", "records.csv", *reading
+        "plan",
+        "past.csv",
+        "--outlier-fraction",
+        "0.02",
+        "--queries",
+        "records.csv",
+        "--budget",
+        "100",
+        *reading,
     )
     assert code == 0
     assert "In total, for ever and not per day: " in out
     (line,) = [line for line in out.splitlines() if line.startswith("then ")]
     assert run(*asked(line), "--no-pad")[0] == 0
-    labeled = run("plan", "past.csv", "--label", "odd", *reading[:-2])[1]
+    labeled = run("plan", "past.csv", "--label", "odd", "--budget", "100", *reading[:-4])[1]
     assert "with --drop odd, too, where TABLE has that column" in labeled
 
 

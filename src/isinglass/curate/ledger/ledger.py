@@ -27,6 +27,7 @@ from isinglass.errors import CuratorError, LedgerError
 if TYPE_CHECKING:
     from isinglass.curate.ledger.paid_models import PaidModel
     from isinglass.curate.ledger.replay import EverywhereBudget, Replay
+    from isinglass.curate.ledger.standing import Standing
     from isinglass.curate.ledger.verify import Verified
 
 
@@ -447,6 +448,14 @@ class Ledger:
         with self._keeper.alone():
             books = self._keeper.books()
             return summarized(self._keeper.db, agreed(books), books.version if books else 0)
+
+    def standing(self) -> Standing:
+        """What is promised to people, how much of it is spent, and who asked; never a record."""
+        from isinglass.curate.ledger.standing import standing
+
+        with self._keeper.alone():
+            contract, replay = agreed(self._keeper.books()), self._replayed()
+            return standing(self._keeper.db, replay.books, contract, replay)
 
     def close(self) -> None:
         """Let go of the ledger."""
