@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isinglass.cli import show
 
 if TYPE_CHECKING:
+    from isinglass.cli.record_ids import RecordIds
     from isinglass.curate.guarantee import Guarantee
     from isinglass.curate.query import Answer, Price
     from isinglass.errors import BudgetError
@@ -57,24 +58,49 @@ def refusal_document(refused: BudgetError, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def write(out: Path, answers: list[Answer]) -> None:
-    """Row, anomalous and epsilon of every answer, whole or not at all."""
+def write(out: Path, answers: list[Answer], ids: RecordIds | None = None) -> None:
+    """A line for every answer, whole or not at all: by row, and by the records' own column."""
+    from isinglass.curate.answer_page import word
     from isinglass.files import whole_file
 
+    header = ["row", "anomalous", "answer", "epsilon"]
+    named = [] if ids is None else ["id" if ids.column in header else ids.column]
     with whole_file(out) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row", "anomalous", "epsilon"])
-        writer.writerows((row, int(a.anomalous), a.epsilon) for row, a in enumerate(answers))
+        writer.writerow([*header[:1], *named, *header[1:]])
+        for row, a in enumerate(answers):
+            own = [] if ids is None else [ids.values[row]]
+            writer.writerow([row, *own, int(a.anomalous), word(a), a.epsilon])
 
 
-def tell(answers: list[Answer], out: Path | None) -> None:
+def write_page(
+    out: Path,
+    answers: list[Answer],
+    ids: RecordIds | None,
+    *,
+    columns: Sequence[str],
+    count_query: bool,
+) -> None:
+    """The page that may be forwarded."""
+    from isinglass.curate.answer_page import answer_page
+    from isinglass.files import whole_file
+
+    own = {} if ids is None else {"ids": ids.values, "id_name": ids.column}
+    text = answer_page(answers, columns=columns, count_query=count_query, **own)  # type: ignore[arg-type]
+    with whole_file(out) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def tell(answers: list[Answer], out: Path | None, ids: RecordIds | None = None) -> None:
     """Answers to a person: the first few of many."""
-    lines = [("row", "answer", "spent", "left", "queries left here")]
+    named = () if ids is None else (ids.column,)
+    lines: list[tuple[str, ...]] = [("row", *named, "answer", "spent", "left", "queries left here")]
     for row, a in enumerate(answers[:SHOWN]):
         said = "sparse" if a.anomalous else "not sparse"
         if a.guarantee.mode != "sparse":
             said = "anomaly" if a.anomalous else "no anomaly"
-        lines.append((str(row), said, f"{a.spent:g}", f"{a.left:g}", str(a.queries_left)))
+        own = () if ids is None else (ids.values[row],)
+        lines.append((str(row), *own, said, f"{a.spent:g}", f"{a.left:g}", str(a.queries_left)))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         show.echo("  ".join(word.rjust(w) for word, w in zip(line, widths, strict=True)))
