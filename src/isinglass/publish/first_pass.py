@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
 from isinglass.memory import available_bytes, format_bytes
-from isinglass.messages import spell
+from isinglass.messages import spell, spell_call
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
@@ -121,7 +121,9 @@ def refuse_earlier(source: Source, look: FirstPass, register: Register, *, again
         raise ReleaseError(
             f"rows of {source.table.name} left before ({last.method}, {last.when[:10]}, "
             f"{last.release}); several releases of the same rows can be averaged or combined "
-            f"against them: pass {spell('again', True)} if that is meant"
+            f"against them: pass {spell('again', True)} if that is meant; if nobody else ever had "
+            f"that file, {spell_call('Register.mark_never_left', entry=last.entry, reason=...)} "
+            "says so"
         )
     return len(earlier)
 

@@ -156,7 +156,8 @@ def registered_releases(
 ) -> int | None:
     """How many other releases of these rows the owner's register knows; None where it knows none.
 
-    A release that says that its rows had left before has at least one.
+    A release that says that its rows had left before has at least one, unless the register says of
+    an earlier one that it never left.
     """
     from isinglass.release_register import Register
 
@@ -165,9 +166,12 @@ def registered_releases(
     register = Register()
     prints = register.fingerprinter(names)
     prints.add(X)
-    found = [entry.release for entry in register.earlier(prints.result())]
+    print_ = prints.result()
+    found = [entry.release for entry in register.earlier(print_)]
     others = len(found) - (release.name in {Path(name).name for name in found})
-    return max(others, int(facts is not None and facts.again)) or None
+    explained = bool(register.never_left(print_))
+    again = facts is not None and facts.again and not explained
+    return max(others, int(again)) or (0 if explained else None)
 
 
 def together_lines(
