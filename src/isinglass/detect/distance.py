@@ -221,8 +221,21 @@ class DistanceOutliers(Detector):
         share = self._contamination()
         return int(self.n_outliers) if share is None else max(1, int(share * n_rows))
 
+    def column_shares(self) -> Doubles | None:
+        """How much of the strongest outliers' squared distances each column makes, about.
+
+        None where the table did not fit into memory, or has a single row.
+        """
+        from isinglass.detect.column_shares import column_shares
+
+        check_is_fitted(self)
+        if self._table is None or self.n_rows_ < 2:
+            return None
+        return column_shares(self._table.X, self._table.space, self._positions_found, self._k)
+
     def _keep(self, top: Strongest, n_rows: int) -> None:
         self.outliers_, self.outlier_scores_ = top.rows, top.scores
+        self._positions_found = top.rows  # which rows left out of a file do not move
         self.n_rows_ = n_rows
         self.cutoff_ = float(top.scores[-1])
         # `predict` asks for more than the threshold; the weakest outlier is one too.

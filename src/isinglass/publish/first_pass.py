@@ -87,8 +87,8 @@ def look_at(
         facts.low[j], facts.high[j] = 0.0, 1.0
     _refuse_overflow(facts, source, perturbation.needs_deviation)
     trends = order.trending()
-    trending = tuple(source.names[j] for j in trends)
-    alike = tuple(source.names[j] for j in np.setdiff1d(order.alike(), trends))
+    trending = tuple(source.labels[j] for j in trends)
+    alike = tuple(source.labels[j] for j in np.setdiff1d(order.alike(), trends))
     return FirstPass(facts, prints.result(), checksum, trending, alike)
 
 

@@ -21,6 +21,7 @@ class Concern(Enum):
     ALIKE = auto()
     AGAIN = auto()
     SEEDED = auto()
+    SINGLE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,10 @@ _SENTENCES = {
         "columns in which neighboring rows are alike, so that noise can be smoothed away: "
     ),
     Concern.AGAIN: ("these rows were released before; the releases can be combined against them"),
+    Concern.SINGLE: (
+        "this is a release of one record: whoever knows whose it is knows that all of it is about "
+        "that one, and it can hide among no others"
+    ),
     Concern.SEEDED: (
         "random_state was given, so whoever guesses it has the key; leave it out for a release "
         "that matters"
@@ -84,9 +89,11 @@ def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> 
     """What the owner should know about this table."""
     found = {
         Concern.KEPT: tuple(source.columns.kept),
-        Concern.CONSTANT: tuple(source.names[j] for j in look.survey.constant()),
+        Concern.CONSTANT: tuple(source.labels[j] for j in look.survey.constant()),
         Concern.TRENDING: () if shuffle else look.trending,
         Concern.ALIKE: () if shuffle else look.alike,
     }
     notes = [ReleaseNote(concern, columns) for concern, columns in found.items() if columns]
+    if look.survey.n_rows == 1:
+        notes.append(ReleaseNote(Concern.SINGLE))
     return [*notes, ReleaseNote(Concern.AGAIN)] if again else notes
