@@ -71,8 +71,10 @@ def test_the_page_holds_the_answers_and_the_promise_alone(run):
     assert "P<b>" not in page
     assert "P&lt;b&gt;" in page
     shown = unescape(re.sub(r"<[^>]+>", " ", page))
-    for word in ("at most 3 records of the table within 1 of it", "pulse, pressure",
-                 "by a factor of at most 1.11", "(epsilon 0.25)", "wrong now and then"):  # fmt: skip
+    for word in (
+        "at most 3 records of the table within 1 of it", "pulse, pressure",
+        "by a factor of at most 1.11", "(epsilon 0.25)", "wrong now and then",
+    ):  # fmt: skip
         assert word in " ".join(shown.split()), word
     # Neither what is left of anybody's budget nor what was paid just now.
     assert "0.15" not in shown

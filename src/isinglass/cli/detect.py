@@ -95,6 +95,7 @@ def detect(
     from isinglass.kernels import jit, nearest
 
     if not jit.is_kept(nearest.search):
+        jit.first_compilation.said = True  # here, and in a pipe, too
         show.print_message(
             "note: the search is compiled for this machine, once; this takes some seconds"
         )
@@ -192,7 +193,7 @@ def _tell_label(
         hits, total = counts
         tell(
             f"{hits:,} of the {len(found.outliers_):,} rows found have {label} 1; "
-            f"{total:,} rows of the file have it"
+            f"{show.counted(total, 'row')} of the file {'has' if total == 1 else 'have'} it"
         )
 
 

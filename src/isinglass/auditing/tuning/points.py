@@ -13,6 +13,7 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.formats import share_beside
 
 _WHOSE = {
     OUTSIDER: "of an outsider",
@@ -154,9 +155,9 @@ def sentence(
     """The advice."""
     name = f"{best.method} {best.setting}".strip()
     got = (
-        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {_WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
-        "guess leaves"
+        f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
+        f"and the strongest attack {_WHOSE[attacker]} ({best.strongest}) takes "
+        f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
     )
     if best.auc is not None and best.auc_table is not None:
         got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
