@@ -49,6 +49,7 @@ logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(me
 class Terminal:
     def isatty(self): return {terminal}
     def write(self, text): print("shown", text, end="")
+    def flush(self): pass
 sys.stderr = Terminal()
 ask()
 """
