@@ -141,15 +141,16 @@ class Register:
     def was_counted(self, path: str | Path) -> bool:
         """Whether a file is one that was counted for a model: the same path or bytes."""
         real = os.path.realpath(path)
-        digest = self._digest(real)
         counted = self._folder / _COUNTED
         try:
             lines = [line for line in counted.read_bytes().split(b"\n") if line]
+        except FileNotFoundError:
+            return False
         except OSError as error:
             raise ReleaseError(
                 f"the register of counted tables {counted} cannot be read: {error.strerror}"
             ) from None
-        cut = 0
+        digest, cut = self._digest(real), 0
         for line in lines:
             try:
                 facts = read_json(line)

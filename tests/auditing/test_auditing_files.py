@@ -140,8 +140,8 @@ def test_rows_are_matched_by_a_column_of_both(ids, tmp_path, given):
     np.testing.assert_allclose(given["released"][:, 0], X[rows, 0])
     assert given["released"].shape[1] == 1
     assert given["rows_correspond"] is True
-    assert "101 rows of t.parquet have no partner." in sentences(report.findings.notes)
-    assert "1 rows of r.csv have no partner." in sentences(report.findings.notes)
+    assert "Rows of t.parquet that have no partner: 101." in sentences(report.findings.notes)
+    assert "Rows of r.csv that have no partner: 1." in sentences(report.findings.notes)
 
 
 def test_missing_identifiers_shift_nobody():
@@ -273,7 +273,7 @@ def test_missing_rows_are_left_out_on_both_sides(tmp_path, given):
         audit_files(tmp_path / "t.parquet", written.release)
     report = audit_files(tmp_path / "t.parquet", written.release, missing="drop")
     np.testing.assert_array_equal(given["table"], np.delete(X, [3, 9], axis=0))
-    assert "2 rows of the table with missing values were left out." in sentences(
+    assert "Rows of the table with missing values that were left out: 2." in sentences(
         report.findings.notes
     )
 
@@ -300,7 +300,7 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, 
     assert not report.passed  # its metadata says that these rows had left before
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
     # How often they had, the owner's register says.
-    assert any("0 of 1 other releases" in note for note in sentences(report.findings.notes))
+    assert any("least 1 other release, 0 were" in note for note in sentences(report.findings.notes))
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("ISINGLASS_HOME", str(tmp_path / "elsewhere"))
         report = audit_files(table, second.release, policy=policy)
@@ -371,7 +371,7 @@ def test_another_table_is_named_by_the_columns_it_lacks(tmp_path, given):
     written = release(FRAME, tmp_path / "r.parquet", ig.AdditiveNoise())
     with pytest.raises(AuditError, match=r"lacks columns the release was made from: b, d; it"):
         audit_files(FRAME[["a", "c", "tail"]], written.release)
-    with pytest.raises(AuditError, match=r"no numbers in columns the release was made from: b;"):
+    with pytest.raises(AuditError, match=r"not numbers among those the release was made from: b;"):
         audit_files(FRAME.assign(b="x"), written.release)
 
 

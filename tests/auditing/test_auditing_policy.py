@@ -20,7 +20,8 @@ from isinglass.auditing.findings import (
     SkippedAttack,
 )
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.auditing.policy import Policy, gain_of
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.policy_lines import gain_of
 from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
 

@@ -327,7 +327,10 @@ def test_a_second_release_is_attacked_together_with_the_first(run, folder):
     command = ["release", "t.parquet", "-o", "n.parquet", "--again", "--policy", "loose.toml"]
     result = run(*command)
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    assert (
+        f"policy: {TOGETHER}: not met: 0 of 1 other release; add EARLIER with --also"
+        in result.stderr
+    )
     result = run(*command, "--also", "r.parquet", "--json")
     assert result.returncode == 0, result.stderr
     assert list(json.loads(result.stdout)) == [
@@ -408,7 +411,8 @@ def test_tune_says_no_in_one_sentence(run, folder):
     (folder / "f.html").write_text("mine")
     left = set(os.listdir(folder))
     for wrong, says in (
-        (["--methods", "magic"], "methods must be"),
+        (["--methods", "linear,magic"], "'--methods': 'magic' is not one of 'linear', 'tanh'"),
+        (["--methods", "condensation"], "methods must be 'all' or among"),
         (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),

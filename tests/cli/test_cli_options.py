@@ -28,7 +28,7 @@ OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in ren
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
 SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
-SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--columns", "--id", "--page"}
+SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--n-columns", "--id", "--page"}
 #: `plan --model` plans models; elsewhere it names the file of one.
 OF_TWO_KINDS = {"--model"}
 
@@ -197,10 +197,13 @@ def test_a_release_of_one_record_is_called_so(table):
 
 def test_messages_name_parameters_and_the_command_line_its_options(table):
     opened = open_table("t.csv")
-    with pytest.raises(TableError, match="with `keep`, or leave them out with `drop`"):
+    with pytest.raises(
+        TableError, match=r"leave them out with `drop`, .* or disclose them: `keep`"
+    ):
         choose_columns(opened)
     said = inside("release", "t.csv", "-o", "r.parquet").stderr
-    assert "with --keep, or leave them out with --drop" in said
+    assert "; leave them out with --drop, encode" in said
+    assert "with --one-hot, or disclose them: --keep writes their values" in said
     assert (spell("missing", "drop"), spell("force", True)) == ("missing='drop'", "force=True")
     with spelled(cli.OptionSpelling()):
         assert spell("missing", "drop") == "--missing drop"

@@ -44,9 +44,7 @@ def ask(
         "--no-count-query",
         help="Only with --mode sparse: RECORDS are meant as ones the table has.",
     ),
-    modes: str | None = typer.Option(
-        None, "--modes", metavar="MODE[,MODE]", help="The modes allowed from first use on."
-    ),
+    modes: options.Modes = [],
     bounds: options.Bounds = None,
     space: Path | None = typer.Option(
         None, "--space", help="Scaling and distance declared by `isinglass plan --space`."
@@ -112,7 +110,7 @@ def ask(
     """
     from isinglass.cli import answers, show
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.options import check_question, listed_modes, refuse_ignored
+    from isinglass.cli.options import check_modes, check_question, refuse_ignored
     from isinglass.cli.record_ids import read_ids
     from isinglass.curate.curator import Curator
     from isinglass.curate.ledger.batch import check_printable
@@ -142,7 +140,7 @@ def ask(
         if word is not None:
             check_printable(name, word)
     least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
-    allowed = None if modes is None else listed_modes(modes, mode)
+    check_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):
         raise CuratorError(
             "--space brings its scaling and distance; leave --bounds, --metric and --weights out"
@@ -214,7 +212,7 @@ def ask(
             columns=names,
             user_budget=user_budget,
             records_per_person=records_per_person,
-            modes=allowed,
+            modes=modes or None,
             also_released=also_released or None,
             new_version=new_version,
             pad=not no_pad,

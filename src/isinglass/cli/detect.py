@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +89,7 @@ def detect(
         drop=names_to_drop(drop, names),
         label=label,
     )
-    columns = [*features.numeric, *features.discrete]
+    columns = [*features.numeric, *features.coded]
     factors = weights_for(weights, columns, table.name)
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
@@ -138,7 +139,7 @@ def detect(
     tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
-        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
+        tell(f"{counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
     _hint_at_one_column(found, rows.names, scale)
 
@@ -193,7 +194,7 @@ def _tell_label(
         hits, total = counts
         tell(
             f"{hits:,} of the {len(found.outliers_):,} rows found have {label} 1; "
-            f"{show.counted(total, 'row')} of the file {'has' if total == 1 else 'have'} it"
+            f"{counted(total, 'row')} of the file {'has' if total == 1 else 'have'} it"
         )
 
 

@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isinglass.cli.show import counted, echo
+from isinglass.cli.show import echo
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.standing import AccountStanding, Standing

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import counted, echo, print_json
+from isinglass.cli.show import echo, print_json
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.release_register import RegisteredRelease

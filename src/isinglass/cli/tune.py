@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
     from isinglass.auditing.tuning.frontier import Frontier
@@ -36,7 +37,11 @@ def tune(
         help="Wanted area under the curve of the known anomalies, 0 to 1; needs --label.",
     ),
     methods: list[str] = typer.Option(
-        [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
+        [],
+        "--methods",
+        metavar="NAME[,NAME]",
+        callback=options.each_of(METHODS),
+        help=f"Methods to try: {', '.join(METHODS)}; default: all that keep rows.",
     ),
     max_pairs: options.MaxPairs = None,
     n_outliers: int | None = typer.Option(
@@ -109,7 +114,7 @@ def tune(
         loaded = load(Source(opened, columns, missing=missing), bar, "reading")
         found = search(
             loaded.X,
-            [m for given in methods for m in given.split(",")] or "all",
+            methods or "all",
             min_detection=min_detection,
             max_attack_gain=max_attack_gain,
             attacker=attacker,
@@ -182,11 +187,12 @@ def _told(found: Frontier, table: str) -> str:
     lines += [
         "",
         "found  share of the strongest anomalies found again",
-        "outsider, acquainted, insider  what the strongest attack of each takes of what a blind",
-        f"       guess leaves; interval and attack are those of the {found.attacker}, who counts",
+        "outsider, acquainted, insider  how far the strongest attack of each gets from a blind",
+        "       guess (0 %) to the exact values (100 %), by the worst of several measures;",
+        f"       interval and attack are those of the {found.attacker}, whose gain is limited",
         *(["area   under the curve of the known anomalies, table → release"] if labeled else []),
-        "settings that another beats in every respect are left out "
-        f"({len(found.points) - len(shown)} of {len(found.points)})",
+        "only the best trade-offs are listed; settings left out: "
+        f"{len(found.points) - len(shown)} of {len(found.points)}",
         "",
         found.sentence,
     ]

@@ -20,6 +20,7 @@ class Concern(Enum):
     TRENDING = auto()
     ALIKE = auto()
     AGAIN = auto()
+    COUNTED = auto()
     SEEDED = auto()
     SINGLE = auto()
 
@@ -39,12 +40,16 @@ class ReleaseNote:
             if self.concern is Concern.KEPT
             else listed(self.columns, most=8)
         )
-        advice = f"; consider {spell('shuffle', True)}" if self.concern in _SHUFFLED else ""
+        advice = _ADVICE.get(self.concern, "")
+        if self.concern in _SHUFFLED:
+            advice = f"; consider {spell('shuffle', True)}"
         return f"{_SENTENCES[self.concern]}{shown}{advice}"
 
     @property
     def public(self) -> str:
         """The sentence in the release: how many columns, and which only where they are in it."""
+        if self.concern in _ADVICE:
+            return _SENTENCES[self.concern]
         if self.concern is Concern.KEPT or not self.columns:
             return self.owner
         return f"{_SENTENCES[self.concern]}{len(self.columns)}"
@@ -76,9 +81,18 @@ _SENTENCES = {
         "this is a release of one record: whoever knows whose it is knows that all of it is about "
         "that one, and it can hide among no others"
     ),
+    Concern.COUNTED: (
+        "a guaranteed model was made from this table, and its guarantee does not cover this release"
+    ),
     Concern.SEEDED: (
         "random_state was given, so whoever guesses it has the key; leave it out for a release "
         "that matters"
+    ),
+}
+_ADVICE = {
+    Concern.COUNTED: (
+        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make "
+        "its card anew by the command that made the model, which charges nothing a second time"
     ),
 }
 #: Concerns that a release in a secret order does not raise.

@@ -197,6 +197,8 @@ def write_release(
     look = look_at(source, perturbation, register, tell, advice=advice)
     earlier = refuse_earlier(source, look, register, again=again)
     notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
+    if isinstance(table, str | Path) and register.was_counted(table):
+        notes.append(ReleaseNote(Concern.COUNTED))
     whole = None
     if stored is None:
         state_needs(perturbation, look.survey, caller.say)

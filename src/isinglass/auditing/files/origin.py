@@ -19,6 +19,7 @@ from isinglass.auditing.files.provenance import rebuild_perturbation
 from isinglass.auditing.findings import PolicyLine
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import IsinglassError
+from isinglass.formats import counted
 from isinglass.messages import spell
 from isinglass.release import Facts
 
@@ -182,10 +183,13 @@ def together_lines(
     if not wanted:
         return []
     # A release says that its rows had left before, and not how often.
-    of = f"at least {wanted}" if earlier is None else f"{wanted}"
-    told = f"{n_others} of {of} other releases were attacked together with this one"
+    least = "at least " if earlier is None else ""
+    told = f"{n_others} of {least}{counted(wanted, 'other release')}"
+    option = spell("other_releases")
     if n_others < wanted:
-        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
+        values = {"n_given": n_others, "n_known": wanted, "option": option}
+        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, **values))
+        told += f"; add EARLIER with {option} so that all are attacked together"
     return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 

@@ -39,9 +39,9 @@ INNER = {
 }  # fmt: skip
 
 
-def named(arguments: Mapping[str, Any]) -> list[str]:
+def names_given(arguments: Mapping[str, Any]) -> list[str]:
     """Which of an audit's arguments were given, and so belong into the line by their names."""
-    return [name for name in NAMED if not _is_default(arguments.get(name))]
+    return [name for name in NAMED if not _is_default(arguments[name])]
 
 
 def _is_default(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from isinglass.auditing.findings import PolicyLine
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report.text import share
+from isinglass.formats import counted
 from isinglass.table.columns import listed
 
 _AS_IF_SILENT = "; the attacks were run as on a file that says nothing."
@@ -87,8 +88,8 @@ _SENTENCES = {
         "The release has rows of records with missing values; these were filled with medians "
         "instead of being left out, so that all rows were attacked."
     ),
-    Kind.INCOMPLETE_ROWS: "{n:,} rows of the table with missing values were left out.",
-    Kind.ROWS_WITHOUT_PARTNER: "{n:,} rows of {file} have no partner.",
+    Kind.INCOMPLETE_ROWS: "Rows of the table with missing values that were left out: {n:,}.",
+    Kind.ROWS_WITHOUT_PARTNER: "Rows of {file} that have no partner: {n:,}.",
     Kind.OTHER_LENGTH: (
         "{table} has {n_table:,} rows and {release} has "
         "{n_release:,}, so they do not match by order and every released row may be "
@@ -128,7 +129,9 @@ _SENTENCES = {
     ),
     Kind.OTHER_RELEASE_UNMATCHED: "Rows of {file} cannot be told to belong to those released.",
     Kind.OTHER_RELEASES_MISSING: (
-        "{told}; several releases of the same rows tell more than each of them."
+        "These rows were released before: of at least {n_known:count other release}, {n_given:,} "
+        "were attacked together with this one. Add the others with {option}; several releases of "
+        "the same rows tell more than each of them."
     ),
     Kind.PARAMETERS_KNOWN: "Every attacker knows the method and all of its public parameters.",
     Kind.NOTHING_KNOWN: (
@@ -158,7 +161,7 @@ _SENTENCES = {
         "were held out together."
     ),
     Kind.KEYS_DRAWN_ANEW: (
-        "The intervals cover {n:releases} under keys "
+        "The intervals cover {n:count further release} under keys "
         "drawn anew, each with one {of} in five held out."
     ),
     Kind.NOT_ASKED_FOR: "it was not asked for",
@@ -233,8 +236,8 @@ class _Words(string.Formatter):
             return share(value)
         if format_spec == "some":
             return listed(value)
-        if format_spec == "releases":
-            return f"{value} further release{'s' * (value > 1)}"
+        if format_spec.startswith("count "):
+            return counted(value, format_spec.removeprefix("count "))
         if isinstance(value, tuple | list):
             return ", ".join(map(str, value))
         if isinstance(value, OwnersFile):

@@ -18,7 +18,7 @@ _HALF = (32.0, 10.0)  # of the label's box, in pixels
 
 
 def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
-    """Detection against the strongest attack's gain, and the settings nobody beats in both."""
+    """Detection against the strongest attack's gain, and the best trade-offs."""
     import altair as alt
 
     keys = ("method", "setting", "detection", "detection_low", "detection_high", "gain",
@@ -40,14 +40,14 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
         domain=methods, range=[SHAPES[m % len(SHAPES)] for m in range(len(methods))]
     )
     fade = alt.condition("datum.on_frontier || datum.recommended", alt.value(1.0), alt.value(0.35))
-    nobody_beats = base.transform_filter("datum.on_frontier")
+    best_trade_offs = base.transform_filter("datum.on_frontier")
     chosen = base.transform_filter("datum.recommended")
     best = next((d for d in data if d["recommended"]), None)
     at_label = (0.0, 0.0) if best is None else free_spot(best, data)
     at_mark = (0.0, 0.0) if best is None else _pixels(best["gain"], best["detection"])
     left, top, right, bottom = _leader(at_mark, at_label)
     drawn = alt.layer(
-        nobody_beats.mark_line(color="$soft", strokeDash=[4, 3]).encode(order="gain:Q"),
+        best_trade_offs.mark_line(color="$soft", strokeDash=[4, 3]).encode(order="gain:Q"),
         base.mark_rule().encode(x="gain_low:Q", x2="gain_high:Q", color=color, opacity=fade),
         base.mark_rule().encode(
             y="detection_low:Q", y2="detection_high:Q", color=color, opacity=fade
@@ -110,7 +110,7 @@ def free_spot(best: Mapping[str, Any], data: Sequence[Mapping[str, Any]]) -> tup
 
 
 def _line(data: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, float, float]]:
-    """The dashed line through the settings that nobody beats, as points close to each other."""
+    """The dashed line through the best trade-offs, as points close to each other."""
     corners = sorted(_pixels(d["gain"], d["detection"]) for d in data if d["on_frontier"])
     return [
         (x, x, y, y)

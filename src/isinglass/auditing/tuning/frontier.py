@@ -1,4 +1,4 @@
-"""Frontier of a search: settings that no other beats in both respects."""
+"""Frontier of a search: the best trade-offs of privacy and detection."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ class Frontier:
 
     Measured on one table with the attacks of the audit: nothing is proved about another table,
     or against an attacker who knows more than these were given.
+
+    Examples
+    --------
+    >>> def method(found: ig.Frontier) -> str:
+    ...     return found.points[0].method
+    >>> X = np.random.default_rng(0).random((60, 3))
+    >>> method(ig.tune(X, "linear", attacks=["naive"], random_state=0))
+    'linear'
     """
 
     points: tuple[Point, ...]
