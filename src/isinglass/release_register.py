@@ -31,7 +31,9 @@ class RegisteredRelease:
     release: str
     method: str
     fingerprint: Fingerprint
-    entry: int = 0
+    #: Keyed digest of the file's bytes; None in lines of earlier versions.
+    digest: str | None = None
+    entry: int = 0  # its line's number
     never_left: str | None = None
 
 
@@ -106,10 +108,17 @@ class Register:
         return replace(marked, never_left=reason)
 
     def add(
-        self, fingerprint: Fingerprint, *, release: str, method: str, again: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        release: str,
+        method: str,
+        digest: str | None = None,
+        again: bool = False,
     ) -> None:
         """Note a release, durably, before it is handed over; two at once do not both pass."""
         facts = {"when": _now(), "release": release, "method": method}
+        facts |= {} if digest is None else {"digest": digest}
         line = json.dumps(facts | {"fingerprint": fingerprint.to_json()})
         try:
             with files.open_to_append(self._path) as handle:
@@ -130,7 +139,7 @@ class Register:
         """Note that a file was counted for a model, so that nobody scores it by mistake."""
         real = os.path.realpath(path)
         try:
-            line = json.dumps({"path": real, "digest": self._digest(real)})
+            line = json.dumps({"path": real, "digest": self.file_digest(real)})
             with files.open_to_append(self._folder / _COUNTED) as handle:
                 files.append_line(handle, line)
         except OSError as error:
@@ -150,7 +159,7 @@ class Register:
             raise ReleaseError(
                 f"the register of counted tables {counted} cannot be read: {error.strerror}"
             ) from None
-        digest, cut = self._digest(real), 0
+        digest, cut = self.file_digest(real), 0
         for line in lines:
             try:
                 facts = read_json(line)
@@ -165,7 +174,8 @@ class Register:
             )
         return False
 
-    def _digest(self, path: str) -> str:
+    def file_digest(self, path: str | Path) -> str:
+        """Keyed digest of a file's bytes, which tells nobody else which file it is of."""
         with open(path, "rb") as file:
             return hmac.new(
                 self._secret, hashlib.file_digest(file, "sha256").digest(), "sha256"
@@ -197,7 +207,12 @@ class Register:
                     field_checks.word(facts[name], name, longest=field_checks.LONGEST_NAME)
                     for name in ("when", "release", "method")
                 )
-                found[number] = RegisteredRelease(when, release, method, prints, number)
+                digest = facts.get("digest")
+                if digest is not None:
+                    digest = field_checks.word(digest, "digest")
+                found[number] = RegisteredRelease(
+                    when, release, method, prints, digest, entry=number
+                )
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue  # a line cut short by a crash: its release was never handed over
         return list(found.values())

@@ -224,8 +224,9 @@ def write_release(
                     gate(Draft.of(source, release_file, perturbation, shuffle_key, earlier))
                 finishing.begin()
                 register.add(
-                    look.fingerprint, release=out.name, method=perturbation.method, again=again
-                )
+                    look.fingerprint, release=out.name, method=perturbation.method, again=again,
+                    digest=register.file_digest(release_file),
+                )  # fmt: skip
                 if public is not None:
                     with whole_file(public_path, force=force) as file:
                         file.write_text(public, encoding="utf-8")

@@ -22,6 +22,10 @@ _WHOSE = {
 }
 
 
+#: What another key may change of a gain.
+_BY_KEY = 0.05
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One setting as measured: what is still found, and what the strongest attacker gets."""
@@ -57,6 +61,14 @@ class Point:
         """At least as good in every respect, and better in one."""
         mine, theirs = self._respects(), other._respects()
         return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def clearly_dominates(self, other: Point) -> bool:
+        """The same, and better in one respect by more than intervals and keys allow.
+
+        On a small part of the table settings next to each other change places by chance.
+        """
+        quieter = self.gain_high + _BY_KEY < other.gain_low
+        return (self.detection_low > other.detection_high or quieter) and self.dominates(other)
 
     def _respects(self) -> tuple[float, float, float]:
         """What more of is better."""
@@ -141,6 +153,25 @@ def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Poi
     """By the number of settings that are better in every respect, then by what is wanted."""
     beaten = {id(p): sum(q.dominates(p) for q in points) for p in points}
     return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
+
+
+def further_methods(going_on: list[Point], others: list[Point], most: int) -> list[Point]:
+    """Of methods with no setting that goes on, the one that is beaten by least.
+
+    One that others beat clearly stays behind. At the end of the search a method that was hardly
+    beaten on a part of the table may have a place of its own on the frontier.
+    """
+    points, methods = [*going_on, *others], {p.method for p in going_on}
+    least: dict[str, tuple[float, Point]] = {}
+    for p in others:
+        better = [q for q in points if q.dominates(p)]
+        if p.method in methods or any(q.clearly_dominates(p) for q in better):
+            continue
+        # So much more in both respects at once would put it beside those that beat it.
+        by = max((min(q.detection - p.detection, p.gain - q.gain) for q in better), default=0.0)
+        if p.method not in least or by < least[p.method][0]:
+            least[p.method] = by, p
+    return [p for _, p in sorted(least.values(), key=lambda one: one[0])[:most]]
 
 
 def sentence(

@@ -21,7 +21,13 @@ from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
 from isinglass.auditing.tuning.frontier import Frontier
-from isinglass.auditing.tuning.points import Point, ordered, point_of, sentence
+from isinglass.auditing.tuning.points import (
+    Point,
+    further_methods,
+    ordered,
+    point_of,
+    sentence,
+)
 from isinglass.auditing.tuning.search_space import Candidate, candidates, refine
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError
@@ -56,6 +62,8 @@ THOROUGH = (Round(1_000, 1, 1 / 2), Round(3_000, 1, 1 / 2), Round(10_000, 3))
 #: Consecutive rows of the table that enter a part of it together: what neighboring rows show in
 #: the release they must show in the part.
 _RUN = 20
+#: Settings of further methods that go on beside the best of a round.
+_FURTHER = 2
 #: A table of fewer rows is searched before further processes have begun.
 _WORTH_PROCESSES = 6_000
 
@@ -196,8 +204,9 @@ def tune(
                 break
             points = ordered(points, short_of)
             n = max(1, math.ceil(len(points) * a_round.goes_on))
-            out += points[n:]
-            tried = [p.candidate for p in points[:n]]
+            also = further_methods(points[:n], points[n:], _FURTHER)
+            out += [p for p in points[n:] if p not in also]
+            tried = [p.candidate for p in (*points[:n], *also)]
         best = min(points, key=lambda p: (short_of(p), p.gain))
         # Strengths between the best one and its neighbors, among all that were ever tried.
         known = [p.candidate for p in (*points, *out)]
