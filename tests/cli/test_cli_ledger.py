@@ -116,7 +116,7 @@ def test_accept_notes_the_head_anew(run):
     assert run("ledger", "verify", "ledger.db")[0] == 0
     assert "the disk was lost" in run("ledger", "show", "ledger.db")[1]
     assert run(*AGAIN)[0] == 0  # stored, and free
-    refused(run(*AGAIN, "--fresh"), 1, "the curator's part of the budget of 0 a place")
+    refused(run(*AGAIN, "--fresh"), 1, "the curator's part of the budget of 0 is")
     assert run(*AMEND, "what the lost disk may spend", "--budget", "0.5")[0] == 0
     asked = json.loads(run(*AGAIN, "--fresh", "--json")[1])
     assert asked["guarantee"]["cap"] == 0.5

@@ -1,4 +1,4 @@
-"""Standing of a ledger: what it promises to people, what is left where, and who asked."""
+"""LedgerStanding of a ledger: what it promises to people, what is left where, and who asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isinglass.cli import ledger_text
 from isinglass.curate import plain_words
 from isinglass.curate.curator import Curator
 from isinglass.curate.ledger.ledger import Ledger
-from isinglass.curate.ledger.standing import AccountStanding, Standing
+from isinglass.curate.ledger.standing import AccountStanding, LedgerStanding
 
 TABLE = np.random.default_rng(0).normal(size=(30, 2))
 
@@ -74,7 +74,7 @@ def test_odds_are_rounded_up_and_never_overflow(epsilon, said):
 
 def test_the_forecast_follows_the_pace_and_waits_for_a_day():
     account = AccountStanding("curator", 10**6, 750_000, 9, "2026-01-01T00:00:00+00:00", "")
-    found = Standing((), (account,), 0, 0)
+    found = LedgerStanding((), (account,), 0, 0)
     day = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     assert found.days_left(account, day + datetime.timedelta(hours=5)) is None
     assert found.days_left(account, day + datetime.timedelta(days=30)) == 10
@@ -82,4 +82,4 @@ def test_the_forecast_follows_the_pace_and_waits_for_a_day():
     assert "0.25 is left there" in line
     assert "until about 2026-02-10" in line
     # What models cost is no pace of answers.
-    assert Standing((), (account,), 750_000, 1).days_left(account, day) is None
+    assert LedgerStanding((), (account,), 750_000, 1).days_left(account, day) is None

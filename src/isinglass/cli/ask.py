@@ -111,7 +111,6 @@ def ask(
     from isinglass.cli import answers, show
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_modes, check_question, refuse_ignored
-    from isinglass.cli.record_ids import read_ids
     from isinglass.curate.curator import Curator
     from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
@@ -162,7 +161,7 @@ def ask(
     refuse_targets(targets, [table, records, bounds, space, ledger], force=force)
     reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
     unknown_columns(drop, [table, records], **reading)
-    ids = read_ids(records, id_column, drop, **reading)
+    ids = answers.read_ids(records, id_column, drop, **reading)
     drop = [*drop] if id_column is None else [*drop, id_column]
     with show.Bar() as bar:
         X, names = read_numbers(

@@ -10,13 +10,13 @@ from isinglass.cli.show import echo
 from isinglass.formats import counted
 
 if TYPE_CHECKING:
-    from isinglass.curate.ledger.standing import AccountStanding, Standing
+    from isinglass.curate.ledger.standing import AccountStanding, LedgerStanding
 
 #: days beyond which a forecast from the pace so far is not worth its digits
 _FAR = 3650
 
 
-def print_standing(found: Standing) -> None:
+def print_standing(found: LedgerStanding) -> None:
     """What is promised to people, what is left and until when, and who asked."""
     echo("What is promised to the people in the table", *(f"  {s}" for s in found.promises))
     echo("", "How much is left")
@@ -29,7 +29,7 @@ def print_standing(found: Standing) -> None:
         echo(f"  {counted(found.models, 'guaranteed model')} made by the curator")
 
 
-def _left(found: Standing, now: datetime.datetime) -> Iterator[str]:
+def _left(found: LedgerStanding, now: datetime.datetime) -> Iterator[str]:
     from isinglass.epsilon import text
 
     for account in found.accounts:
@@ -50,7 +50,7 @@ def _left(found: Standing, now: datetime.datetime) -> Iterator[str]:
         yield "Where nobody asked, all is left. What is spent never comes back."
 
 
-def _until(found: Standing, account: AccountStanding, now: datetime.datetime) -> str:
+def _until(found: LedgerStanding, account: AccountStanding, now: datetime.datetime) -> str:
     days = found.days_left(account, now)
     if days is None:
         return "How long that lasts cannot be told yet."

@@ -227,12 +227,10 @@ class DistanceOutliers(Detector):
 
         None where the table did not fit into memory, or has a single row.
         """
-        from isinglass.detect.column_shares import column_shares
-
         check_is_fitted(self)
         if self._table is None or self.n_rows_ < 2:
             return None
-        return column_shares(self._table.X, self._table.space, self._positions_found, self._k)
+        return self._table.column_shares(self._positions_found)
 
     def _keep(self, top: Strongest, n_rows: int) -> None:
         self.outliers_, self.outlier_scores_ = top.rows, top.scores

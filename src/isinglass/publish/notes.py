@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from isinglass.errors import PrivacyWarning
-from isinglass.messages import spell
+from isinglass.messages import spell, spell_call
 from isinglass.publish.first_pass import FirstPass
 from isinglass.table.columns import listed
 from isinglass.table.prepare import Source
@@ -40,7 +40,8 @@ class ReleaseNote:
             if self.concern is Concern.KEPT
             else listed(self.columns, most=8)
         )
-        advice = _ADVICE.get(self.concern, "")
+        amend = spell_call("Ledger.amend", also_released=True, reason=...)
+        advice = _ADVICE.get(self.concern, "").format(amend=amend)
         if self.concern in _SHUFFLED:
             advice = f"; consider {spell('shuffle', True)}"
         return f"{_SENTENCES[self.concern]}{shown}{advice}"
@@ -91,7 +92,7 @@ _SENTENCES = {
 }
 _ADVICE = {
     Concern.COUNTED: (
-        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make "
+        ": say so in its ledger with {amend}, then make "
         "its card anew by the command that made the model, which charges nothing a second time"
     ),
 }

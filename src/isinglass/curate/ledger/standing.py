@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from isinglass.curate.guarantee import Guarantee
-from isinglass.curate.ledger.backends.base import Database
-from isinglass.curate.ledger.contract import CURATOR, Contract
-from isinglass.curate.ledger.replay import Replay
-from isinglass.curate.ledger.state import Books
+from isinglass.curate.ledger.contract import CURATOR
+from isinglass.curate.ledger.replay import replayed
+from isinglass.curate.ledger.state import agreed
+from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.plain_words import about_all
 from isinglass.epsilon import as_float
 
@@ -44,7 +44,7 @@ class AccountStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LedgerStanding:
     """What a ledger has promised so far, and to whom answers went; never what was asked about."""
 
     promises: tuple[str, ...]
@@ -71,9 +71,12 @@ class Standing:
         }
 
 
-def standing(database: Database, books: Books, contract: Contract, replay: Replay) -> Standing:
-    """Where the ledger stands, from all of its entries."""
-    asked = {user: facts for user, *facts in database.askers()}
+def standing(keeper: Keeper) -> LedgerStanding:
+    """Where a ledger stands, from all of its entries."""
+    contract = agreed(keeper.books())
+    replay = replayed(keeper.db, keeper.secret)
+    books = replay.books
+    asked = {user: facts for user, *facts in keeper.db.askers()}
     accounts = []
     for user in dict.fromkeys([CURATOR, *contract.shares, *asked]):
         answers, first, last = asked.get(user, (0, "", ""))
@@ -86,7 +89,7 @@ def standing(database: Database, books: Books, contract: Contract, replay: Repla
         r_min=contract.r_min, rule=contract.rule, models=books.models,
         delta_cap=contract.delta_cap, delta_elsewhere=contract.delta_elsewhere,
     )  # fmt: skip
-    return Standing(
+    return LedgerStanding(
         tuple(about_all(promise)),
         tuple(accounts),
         replay.curators.everywhere,
