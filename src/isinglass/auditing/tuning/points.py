@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measuremen
 from isinglass.auditing.tuning.search_space import Candidate
 from isinglass.formats import share_beside
 
-_WHOSE = {
+WHOSE = {
     OUTSIDER: "of an outsider",
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
@@ -136,10 +137,15 @@ def _areas(
         return None, None, None, None
     table, release = (float(np.mean(areas)) for areas in zip(*both, strict=True))
     known = max(1, found[0].n_labeled)
-    half = 1.96 * _area_error(release, known, max(1, found[0].n_scored - known))
-    low = min(release - half, *(r for _, r in both))
-    high = max(release + half, *(r for _, r in both))
-    return table, release, max(0.0, low), min(1.0, high)
+    limits = area_limits([r for _, r in both], known, max(1, found[0].n_scored - known))
+    return table, release, *limits
+
+
+def area_limits(areas: list[float], known: int, others: int) -> tuple[float, float]:
+    """Limits of the mean of areas under the curve, of so many known anomalies and others."""
+    mean = float(np.mean(areas))
+    half = 1.96 * _area_error(mean, known, others)
+    return max(0.0, min(mean - half, *areas)), min(1.0, max(mean + half, *areas))
 
 
 def _area_error(area: float, known: int, others: int) -> float:
@@ -185,19 +191,23 @@ def sentence(
 ) -> str:
     """The advice."""
     name = f"{best.method} {best.setting}".strip()
-    got = (
+    got = ""
+    if best.auc is not None and best.auc_table is not None:
+        got = (
+            f"known anomalies are told from the others with an area of {best.auc:.2f} "
+            f"({best.auc_table:.2f} before), "
+        )
+    got += (
         f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
-        f"and the strongest attack {_WHOSE[attacker]} ({best.strongest}) takes "
+        f"and the strongest attack {WHOSE[attacker]} ({best.strongest}) takes "
         f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
     )
-    if best.auc is not None and best.auc_table is not None:
-        got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
     if meets:
         return f"Use {name}: {got}."
     wish = "" if min_auc is None else f", has an area of {min_auc:.2f} under the curve"
     return (
         f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
-        f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
+        f"every attack {WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
     )
 
 
@@ -207,7 +217,16 @@ def gains(point: Point) -> tuple[str, ...]:
     return tuple(got.get(name, "–") for name in NAMED)
 
 
-def areas(point: Point) -> str:
+class _WithAreas(Protocol):
+    """What has areas under the curve: a release's setting, or a guaranteed model."""
+
+    @property
+    def auc_table(self) -> float | None: ...
+    @property
+    def auc(self) -> float | None: ...
+
+
+def areas(point: _WithAreas) -> str:
     """Areas under the curve of the known anomalies, in the table and in the release."""
     if point.auc is None or point.auc_table is None:
         return "–"
