@@ -255,8 +255,7 @@ def ask(
                 "the same again for the page: stored answers are free and punctual"
             )
         elif page is not None:
-            asked_by = {"columns": names, "count_query": not no_count_query}
-            answers.write_page(page, listed, ids, **asked_by)
+            answers.write_page(page, listed, ids, columns=names, count_query=not no_count_query)
         if as_json:
             show.print_json(answers.document(listed))
         else:

@@ -40,7 +40,7 @@ def fma_kernel(function: Function) -> Function:
 COMPILING = "isinglass compiles its kernels for this machine, once; this takes some seconds"
 
 
-class FirstCompilation(events.Listener):  # type: ignore[misc]
+class FirstCompilation(events.Listener):
     """Says once that kernels are being compiled, which a first call waits for in silence.
 
     Nothing was done wrong, so it is no warning: a line on stderr where that is a terminal, and a

@@ -76,7 +76,7 @@ def standing(keeper: Keeper) -> LedgerStanding:
     contract = agreed(keeper.books())
     replay = replayed(keeper.db, keeper.secret)
     books = replay.books
-    asked = {user: facts for user, *facts in keeper.db.askers()}
+    asked = {user: (n, first, last) for user, n, first, last in keeper.db.askers()}
     accounts = []
     for user in dict.fromkeys([CURATOR, *contract.shares, *asked]):
         answers, first, last = asked.get(user, (0, "", ""))
