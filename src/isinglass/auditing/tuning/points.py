@@ -13,6 +13,7 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.formats import share_beside
 from isinglass.measure.area import area_limits
 
 WHOSE = {
@@ -149,9 +150,9 @@ def sentence(
             f"({best.auc_table:.2f} before), "
         )
     got += (
-        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
-        "guess leaves"
+        f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
+        f"and the strongest attack {WHOSE[attacker]} ({best.strongest}) takes "
+        f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
     )
     if meets:
         return f"Use {name}: {got}."
