@@ -34,13 +34,13 @@ the packages' own `__init__`, that are executed in a fresh process which runs th
 table of 200 rows. *Before* is the last commit before the modules were regrouped. The bar: fewer
 by a third or more, except `detect`.
 
-""".split("\n")[:-1]
+"""
 FOOT = """
 `release` writes a tanh distortion; `audit` has its key and attacks it by its defaults; `ask` is
 the first question of a new ledger. Each run draws a key of its own, and what an attack finds
 decides what is tried next, so that the count of `audit` varies by up to three. What a command
 did not need here is not counted: attacks on noise, one-hot columns, locked keys.
-""".splitlines()
+"""
 _COUNT = """
 import json, sys
 from isinglass.cli import main
@@ -75,7 +75,7 @@ def main() -> None:
             less = 1 - int(count) / BEFORE[journey]
             lines.append(f"| `{journey}` | {BEFORE[journey]} | {count} | {100 * less:.0f} % |")
             print(lines[-1])
-    PAGE.write_text("\n".join([*HEAD, *lines, *FOOT, ""]), encoding="utf-8")
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n" + FOOT, encoding="utf-8")
 
 
 if __name__ == "__main__":

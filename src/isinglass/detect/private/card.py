@@ -33,11 +33,11 @@ CANNOT_FIND = (
     "how far beyond the declared bounds a value lies: it counts as lying on them",
     "strange combinations that lie along none of the lines the model looks along",
 )
-#: As in docs/benchmarks/private.md: mean area under the curve over 13 labelled public files, half
+#: As in docs/benchmarks/private.md: mean area under the curve over 13 labeled public files, half
 #: of each counted without labels and the other half scored, bounds twice the file's range.
 PUBLIC_DATA: dict[str, Any] = {
     "source": "docs/benchmarks/private.md of isinglass",
-    "measure": "mean area under the ROC curve over 13 labelled public files, on rows not counted",
+    "measure": "mean area under the ROC curve over 13 labeled public files, on rows not counted",
     "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.915, "0.1": 0.880},
     "isolation_forest_without_privacy": 0.919,
 }
