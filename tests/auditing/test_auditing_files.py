@@ -20,6 +20,7 @@ from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError, TableError
+from isinglass.files import home as files_home
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(5)
@@ -312,6 +313,43 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, 
     FRAME[:50].drop(columns="tail").to_parquet(tmp_path / "4.parquet")
     with pytest.raises(AuditError, match=r"4\.parquet has 50 rows and the table has 300"):
         audit_files(table, second.release, other_releases=[tmp_path / "4.parquet"])
+
+
+def test_only_releases_of_these_rows_count_as_such(table, tmp_path, given):
+    first = release(FRAME, tmp_path / "1.parquet", ig.Distortion())
+    second = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
+    third = release(FRAME, tmp_path / "3.parquet", ig.Distortion())
+    elsewhere = FRAME.assign(**{c: RNG.random(N) for c in "abcd"})
+    another = release(elsewhere, tmp_path / "another.parquet", ig.Distortion())
+    copies = [tmp_path / f"copy{i}.parquet" for i in (1, 3)]
+    for copy, of in zip(copies, (first, third), strict=True):
+        copy.write_bytes(of.release.read_bytes())
+
+    def demand(*others):
+        report = audit_files(
+            table, third.release, policy=Policy(maximum_gain=1.0), other_releases=others
+        )
+        (line,) = [p for p in report.findings.policy if p.demand == TOGETHER]
+        told = [n for n in sentences(report.findings.notes) if "does not count" in n]
+        return line.met, line.measured.split()[0], [n.split()[0] for n in told]
+
+    one, two = first.release, second.release
+    assert demand(one, two) == (True, "2", [])
+    assert demand(one, another.release) == (False, "1", ["another.parquet"])
+    assert demand(one, copies[0]) == (False, "1", ["copy1.parquet"])
+    assert demand(one, copies[1]) == (False, "1", ["copy3.parquet"])  # the release itself
+    assert demand(copies[0], two) == (True, "2", [])  # under whatever name
+    # Lines of earlier versions do not say which file they are about: any may be it.
+    register = files_home() / "releases.jsonl"
+    lines = [json.loads(line) for line in register.read_text().splitlines()]
+    assert all(len(line["digest"]) == 64 for line in lines)
+    old = [{k: v for k, v in line.items() if k != "digest"} for line in lines]
+    register.write_text("".join(json.dumps(line) + "\n" for line in [old[0], *lines[1:]]))
+    assert demand(one, two) == (True, "2", [])
+    assert demand(two, another.release, one) == (True, "2", ["1.parquet"])
+    register.write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert demand(one, another.release) == (True, "2", [])
+    assert demand(one, copies[0]) == (False, "1", ["copy1.parquet"])
 
 
 def test_what_is_public_about_other_releases_goes_with_them(table, tmp_path, given):

@@ -28,7 +28,6 @@ from isinglass.auditing.aggregate import (
 from isinglass.auditing.attackers import (
     INSIDER,
     attacker_results,
-    failed_with_knowledge,
     not_comforted,
 )
 from isinglass.auditing.cells import unchanged_cells
@@ -42,6 +41,7 @@ from isinglass.auditing.context import (
     subject_of,
 )
 from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.failed_attacks import failed_with_knowledge
 from isinglass.auditing.files.persons import PersonColumn, person_codes
 from isinglass.auditing.findings import (
     NOT_MEASURED,
@@ -153,7 +153,11 @@ def audit_arrays(
         rows_correspond = False
     whose = None if persons is None else person_codes(persons, len(X))
     notes: list[AuditNote] = []
-    if parameters is not None and perturbation is None and rows_correspond is not False:
+    if (
+        parameters is not None
+        and perturbation is None
+        and (rows_correspond is not False or parameters.method == "condensation")
+    ):
         from isinglass.auditing.claims import contradiction  # a key proves what a file claims
 
         if (false := contradiction(parameters, X, Z)) is not None:

@@ -127,6 +127,7 @@ def model(
         opened = passphrase(lock, passphrase_file, new=False)
         key = read_signing_key(signing_key, passphrase=opened)
     declared = read_declared(bounds)
+    priced_for = 1  # records of one person, unless the owner says how many
     stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
     with (
         contextlib.nullcontext() if ledger is None else show.saying(stopped),
@@ -139,8 +140,7 @@ def model(
         if charge is not None and charge.ledger.signed:
             contract = charge.ledger.contract
             also_released = also_released or contract.also_released
-            if records_per_person is None and (person or contract.records_per_person > 1):
-                records_per_person = contract.records_per_person
+            priced_for = contract.records_per_person
         written = write_model(
             table,
             out,
@@ -150,6 +150,7 @@ def model(
             drop=drop,
             person=person,
             records_per_person=records_per_person,
+            priced_for=priced_for,
             threshold_share=threshold,
             name=name,
             key=key,

@@ -18,6 +18,7 @@ from isinglass.detect.private.columns import PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import read_document, write_document
 from isinglass.detect.private.file_parts import packed, price_of, refuse_unwritable
+from isinglass.detect.private.for_everyone import weak_promise
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
@@ -80,6 +81,7 @@ def write_model(
     drop: Sequence[str] = (),
     person: str | None = None,
     records_per_person: int | None = None,
+    priced_for: int = 1,
     threshold_share: float | None = None,
     rounds: int = 2,
     name: str | None = None,
@@ -99,8 +101,10 @@ def write_model(
     """Count a table with noise in bounded memory, pay, and write the model and its cards.
 
     Every column must be declared or dropped. With `person`, that column is dropped, and no more
-    than `records_per_person` records of anybody are counted. Without `pay` nothing is charged. A
-    request that was paid for before is written as it was stored, and the table is not opened.
+    than `records_per_person` records of anybody are counted. Where its owner does not say how many,
+    `priced_for` is what the price covers; it says nothing of the table, so that an identifier which
+    repeats is refused all the same. Without `pay` nothing is charged. A request that was paid for
+    before is written as it was stored, and the table is not opened.
     """
     out = Path(out)
     targets = {"the model": out}
@@ -113,8 +117,9 @@ def write_model(
     except ValueError as error:
         raise ModelError(str(error)) from None
     request = ModelRequest(
-        name, declared, epsilon, delta, drop, person, records_per_person, threshold_share, rounds
-    )
+        name, declared, epsilon, delta, drop, person, records_per_person, threshold_share, rounds,
+        priced_for,
+    )  # fmt: skip
     payment = payment or Payment()
     document = None if pay is None else pay.stored(request)
     said: tuple[str, ...] = ()
@@ -138,6 +143,9 @@ def write_model(
     if pay is not None:
         pay.finish()
     found = read_document(document)
+    weak = weak_promise(found.micro, found.femto)
+    if weak is not None and weak not in said:  # as of what was stored
+        said = (*said, weak)
     return WrittenModel(
         out,
         name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,25 +149,6 @@ def digits_line(*, rounded: bool) -> PolicyLine:
         "the attacks alone)",
         met=False,
     )
-
-
-def registered_releases(
-    X: Array, names: Sequence[str], release: Path, facts: Facts | None
-) -> int | None:
-    """How many other releases of these rows the owner's register knows; None where it knows none.
-
-    A release that says that its rows had left before has at least one.
-    """
-    from isinglass.release_register import Register
-
-    if not Register.begun():
-        return None
-    register = Register()
-    prints = register.fingerprinter(names)
-    prints.add(X)
-    found = [entry.release for entry in register.earlier(prints.result())]
-    others = len(found) - (release.name in {Path(name).name for name in found})
-    return max(others, int(facts is not None and facts.again)) or None
 
 
 def together_lines(

@@ -104,6 +104,7 @@ def tune_lines(found: Frontier) -> list[str]:
         "max_attack_gain": found.max_attack_gain,
         "attacker": None if found.attacker == "insider" else found.attacker,
         "min_auc": found.min_auc,
+        "quick": settings.get("quick") or None,
         "thorough": settings.get("thorough") or None,
         "most_pairs": settings.get("most_pairs"),
         "n_outliers": settings.get("n_outliers"),

@@ -41,9 +41,9 @@ _SENTENCES = {
         "has a record in the table was measured so."
     ),
     Kind.FAILED_WITH_KNOWLEDGE: (
-        "Attacks that did worse than a blind guess, though others with no more knowledge "
-        "did better, or though they hold the key: {attacks}. These attacks failed; "
-        "their figures are no comfort."
+        "Attacks that failed: {attacks}. They did worse than a blind guess though they hold the "
+        "key, or clearly worse than attacks with no more knowledge; their figures are no comfort, "
+        "and the better ones count for everybody who holds as much."
     ),
     Kind.UNCLEAR_MEMBERSHIP: (
         "Whether a record is in the table: too few {of} to tell. With {n_others:,} records "
@@ -60,6 +60,10 @@ _SENTENCES = {
     ),
     Kind.NOISE_NOT_AS_CLAIMED: (
         "The release's noise is not of the size that the release says" + _AS_IF_SILENT
+    ),
+    Kind.MOMENTS_NOT_AS_CLAIMED: (
+        "The release says that it was made by {method}, but its columns have not the table's "
+        "means, covariances or range" + _AS_IF_SILENT
     ),
     Kind.TEXT_AS_NUMBERS: (
         "Columns of the table whose text is numbers were attacked: {columns:some}."
@@ -101,6 +105,9 @@ _SENTENCES = {
     Kind.OTHER_SHAPE: (
         "The release has the table's numbers in another shape, and was attacked in its own."
     ),
+    Kind.ROWS_TRANSFORMED: (
+        "The release is a transform along the rows of the table, and was attacked undone."
+    ),
     Kind.SEVERAL_ROWS_TOGETHER: (
         "The release has {n} rows for each record, which were attacked together."
     ),
@@ -127,6 +134,10 @@ _SENTENCES = {
         "it was attacked."
     ),
     Kind.OTHER_RELEASE_UNMATCHED: "Rows of {file} cannot be told to belong to those released.",
+    Kind.OTHER_RELEASE_UNKNOWN: (
+        "{file} was attacked with the release, but is no further release of these rows that the "
+        "register knows, and does not count as one."
+    ),
     Kind.OTHER_RELEASES_MISSING: (
         "These rows were released before: of at least {n_known:count other release}, {n_given:,} "
         "were attacked together with this one. Add the others with {option}; several releases of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,11 +15,15 @@ from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
 
-_WHOSE = {
+WHOSE = {
     OUTSIDER: "of an outsider",
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
 }
+
+
+#: What another key may change of a gain.
+_BY_KEY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,14 @@ class Point:
         """At least as good in every respect, and better in one."""
         mine, theirs = self._respects(), other._respects()
         return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def clearly_dominates(self, other: Point) -> bool:
+        """The same, and better in one respect by more than intervals and keys allow.
+
+        On a small part of the table settings next to each other change places by chance.
+        """
+        quieter = self.gain_high + _BY_KEY < other.gain_low
+        return (self.detection_low > other.detection_high or quieter) and self.dominates(other)
 
     def _respects(self) -> tuple[float, float, float]:
         """What more of is better."""
@@ -123,10 +136,15 @@ def _areas(
         return None, None, None, None
     table, release = (float(np.mean(areas)) for areas in zip(*both, strict=True))
     known = max(1, found[0].n_labeled)
-    half = 1.96 * _area_error(release, known, max(1, found[0].n_scored - known))
-    low = min(release - half, *(r for _, r in both))
-    high = max(release + half, *(r for _, r in both))
-    return table, release, max(0.0, low), min(1.0, high)
+    limits = area_limits([r for _, r in both], known, max(1, found[0].n_scored - known))
+    return table, release, *limits
+
+
+def area_limits(areas: list[float], known: int, others: int) -> tuple[float, float]:
+    """Limits of the mean of areas under the curve, of so many known anomalies and others."""
+    mean = float(np.mean(areas))
+    half = 1.96 * _area_error(mean, known, others)
+    return max(0.0, min(mean - half, *areas)), min(1.0, max(mean + half, *areas))
 
 
 def _area_error(area: float, known: int, others: int) -> float:
@@ -142,6 +160,25 @@ def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Poi
     return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
 
 
+def further_methods(going_on: list[Point], others: list[Point], most: int) -> list[Point]:
+    """Of methods with no setting that goes on, the one that is beaten by least.
+
+    One that others beat clearly stays behind. At the end of the search a method that was hardly
+    beaten on a part of the table may have a place of its own on the frontier.
+    """
+    points, methods = [*going_on, *others], {p.method for p in going_on}
+    least: dict[str, tuple[float, Point]] = {}
+    for p in others:
+        better = [q for q in points if q.dominates(p)]
+        if p.method in methods or any(q.clearly_dominates(p) for q in better):
+            continue
+        # So much more in both respects at once would put it beside those that beat it.
+        by = max((min(q.detection - p.detection, p.gain - q.gain) for q in better), default=0.0)
+        if p.method not in least or by < least[p.method][0]:
+            least[p.method] = by, p
+    return [p for _, p in sorted(least.values(), key=lambda one: one[0])[:most]]
+
+
 def sentence(
     best: Point,
     meets: bool,
@@ -153,19 +190,23 @@ def sentence(
 ) -> str:
     """The advice."""
     name = f"{best.method} {best.setting}".strip()
-    got = (
+    got = ""
+    if best.auc is not None and best.auc_table is not None:
+        got = (
+            f"known anomalies are told from the others with an area of {best.auc:.2f} "
+            f"({best.auc_table:.2f} before), "
+        )
+    got += (
         f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {_WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
+        f"attack {WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
         "guess leaves"
     )
-    if best.auc is not None and best.auc_table is not None:
-        got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
     if meets:
         return f"Use {name}: {got}."
     wish = "" if min_auc is None else f", has an area of {min_auc:.2f} under the curve"
     return (
         f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
-        f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
+        f"every attack {WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
     )
 
 
@@ -175,7 +216,16 @@ def gains(point: Point) -> tuple[str, ...]:
     return tuple(got.get(name, "–") for name in NAMED)
 
 
-def areas(point: Point) -> str:
+class _WithAreas(Protocol):
+    """What has areas under the curve: a release's setting, or a guaranteed model."""
+
+    @property
+    def auc_table(self) -> float | None: ...
+    @property
+    def auc(self) -> float | None: ...
+
+
+def areas(point: _WithAreas) -> str:
     """Areas under the curve of the known anomalies, in the table and in the release."""
     if point.auc is None or point.auc_table is None:
         return "–"
