@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +13,7 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.measure.area import area_limits
 
 WHOSE = {
     OUTSIDER: "of an outsider",
@@ -123,10 +123,7 @@ def _attackers(found: list[Measurement]) -> tuple[AttackerGain, ...]:
 def _areas(
     found: list[Measurement],
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Areas under the curve of table and release, means over the draws, and the latter's limits.
-
-    The interval covers the few known anomalies (Hanley and McNeil, Radiology 1982) and the draws.
-    """
+    """Areas under the curve of table and release, means over the draws, and the latter's limits."""
     both = [
         (m.auc_table, m.auc_release)
         for m in found
@@ -138,20 +135,6 @@ def _areas(
     known = max(1, found[0].n_labeled)
     limits = area_limits([r for _, r in both], known, max(1, found[0].n_scored - known))
     return table, release, *limits
-
-
-def area_limits(areas: list[float], known: int, others: int) -> tuple[float, float]:
-    """Limits of the mean of areas under the curve, of so many known anomalies and others."""
-    mean = float(np.mean(areas))
-    half = 1.96 * _area_error(mean, known, others)
-    return max(0.0, min(mean - half, *areas)), min(1.0, max(mean + half, *areas))
-
-
-def _area_error(area: float, known: int, others: int) -> float:
-    first, second = area / (2 - area), 2 * area**2 / (1 + area)
-    variance = area * (1 - area)
-    variance += (known - 1) * (first - area**2) + (others - 1) * (second - area**2)
-    return math.sqrt(max(0.0, variance) / (known * others))
 
 
 def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Point]:
