@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 
 import numpy as np
+from tests.cli.commands import inside
 
 NAMES = ["pulse", "pressure"]
 SECRET = 76543.21
@@ -25,6 +26,13 @@ def write_files(folder):
     table = np.random.default_rng(0).normal(size=(40, 2)).round(3)
     write(folder / "table.csv", [*table.tolist(), [SECRET, SECRET]])
     write(folder / "records.csv", [[0.0, 0.0], [50.0, 50.0], [SECRET, -SECRET]])
+
+
+def command(folder, monkeypatch):
+    """The command in this process, beside these files."""
+    monkeypatch.chdir(folder)
+    write_files(folder)
+    return inside
 
 
 def refused(done, code, *words):

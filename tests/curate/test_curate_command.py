@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST, refused
-from tests.cli.commands import inside
 
 from isinglass.curate.ledger.ledger import Ledger
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    asking.write_files(tmp_path)
-    return inside
+    return asking.command(tmp_path, monkeypatch)
 
 
 def at(where, arguments):
