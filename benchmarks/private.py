@@ -1,6 +1,6 @@
 """`python -m benchmarks.private`: how well private models rank, beside detectors without privacy.
 
-Bars, over the 13 labelled files: mean AUC at least .925 and mean average precision at least .52 at
+Bars, over the 13 labeled files: mean AUC at least .925 and mean average precision at least .52 at
 epsilon 1 with bounds twice a file's range; AUC .91 at .3, .85 at .1, .895 for ten owners in one
 round, .92 at pure epsilon 1. `--speed` measures 1,000,000 x 29 float32 instead: counts, noise and
 scores within 1.5 s each, 1 GiB; and the commands on files of as many rows and of five times as

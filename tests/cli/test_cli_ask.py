@@ -7,17 +7,13 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli import asking
 from tests.cli.asking import AGAIN, ASK, FIRST, NAMES, SECRET, refused, write
 
 from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.padding import Deadline
 from isinglass.curate.space import Space
 
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    return asking.command(tmp_path, monkeypatch)
+pytestmark = pytest.mark.usefixtures("curators_files")
 
 
 def test_json_has_the_shape_that_is_promised(run):

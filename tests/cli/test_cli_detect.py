@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,27 +16,15 @@ import pytest
 from pyarrow import csv
 
 import isinglass as ig
-from isinglass import cli
 
 RNG = np.random.default_rng(11)
 SECRET = 98765.4321
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command line in this process: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli.signal, "signal", lambda *given: None)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which main replaces
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", "detect", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code, shown.out, shown.err
-
-    return call
+def run(run):
+    """`isinglass detect`."""
+    return partial(run, "detect")
 
 
 @pytest.fixture

@@ -6,13 +6,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST, refused
 
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    return asking.command(tmp_path, monkeypatch)
+pytestmark = pytest.mark.usefixtures("curators_files")
 
 
 def test_ledger_show_and_head_tell_no_coordinates(run):

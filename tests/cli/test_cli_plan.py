@@ -5,16 +5,12 @@ import shlex
 
 import numpy as np
 import pytest
-from tests.cli import asking
 from tests.cli.asking import NAMES, refused, write
 
 from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.planning import plan as plan_module
 
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    return asking.command(tmp_path, monkeypatch)
+pytestmark = pytest.mark.usefixtures("curators_files")
 
 
 def asked(line):

@@ -232,7 +232,7 @@ def test_tables_are_read_from_frames_and_files(tmp_path):
     assert len(digests) == 1
     with pytest.raises(TableError, match="not numbers: name"):
         curator(frame, tmp_path / "x.db")
-    with pytest.raises(TableError, match="no column d"):
+    with pytest.raises(TableError, match="no column named d"):
         curator(frame, tmp_path / "x.db", columns=["a", "d"])
     assert not (tmp_path / "x.db").exists()
 

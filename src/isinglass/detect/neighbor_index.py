@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.detect.float32_proxy import RowSpace
-from isinglass.kernels import bounds, brute, leaves, nearest, pruned_search
+from isinglass.kernels import bounds, leaves, nearest, pruned_search
 from isinglass.kernels.leaves import FAN
 from isinglass.threads import available, one_thread, spread
 
@@ -195,6 +195,8 @@ class Searcher:
         queries = nearest.Queries(*self.space.queries(A), skip - self.first_row, home)
         score, state = np.empty(n), np.empty(n, dtype=np.uint8)
         if self._takes_all(best.shape[1]):
+            from isinglass.kernels import brute  # only for small tables of many columns
+
             pair = nearest.RowNumbers(A, self.X)
             spread(
                 lambda a, b: brute.all_rows(
