@@ -28,7 +28,15 @@ OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in ren
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
 SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
-SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--n-columns", "--id", "--page"}
+SAID_PER_COMMAND |= {
+    "--ledger",
+    "--model",
+    "--records-per-person",
+    "--n-columns",
+    "--id",
+    "--page",
+    "--quick",
+}
 #: `plan --model` plans models; elsewhere it names the file of one.
 OF_TWO_KINDS = {"--model"}
 
@@ -221,7 +229,10 @@ def test_messages_name_parameters_and_the_command_line_its_options(table):
 def test_no_sentence_below_the_command_line_names_an_option():
     root = Path(isinglass.__file__).parent
     # Commands are printed as they are typed, and pages have variables of CSS.
-    printed = {"auditing/report/rerun.py", "auditing/tuning/search_space.py", "demo/story.py"}
+    printed = {
+        "auditing/report/rerun.py", "auditing/tuning/next_steps.py",
+        "auditing/tuning/search_space.py", "demo/story.py",
+    }  # fmt: skip
     styled = {"demo/page.py", "plots/markup.py", "plots/style.py"}
     found = []
     for path in sorted(root.rglob("*.py")):
