@@ -453,7 +453,7 @@ def test_weaker_terms_are_asked_for_with_the_call_that_makes_them(path):
 
 
 def test_whoever_spends_is_handed_a_ledger():
-    with pytest.raises(CuratorError, match="whoever spends is handed the ledger they spend from"):
+    with pytest.raises(CuratorError, match="ledger must be given"):
         Curator(TABLE, 5, 0.5, 1)
 
 

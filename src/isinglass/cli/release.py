@@ -170,7 +170,7 @@ def release(
         return
     rows, columns = counted(written.rows, "row"), counted(written.columns, "column")
     show.echo(f"release  {written.release}  ({rows}, {columns})")
-    show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
+    show.echo(f"key      {written.key}  (stays with you: anyone who has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
     show.echo(f"promise  {written.promise.sentence()}")

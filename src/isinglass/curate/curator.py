@@ -147,7 +147,7 @@ class Curator:
     ) -> None:
         if ledger is None:
             raise CuratorError(
-                "ledger is missing: whoever spends is handed the ledger they spend from"
+                "ledger must be given: every answer is paid for, and the spend is kept there"
             )
         self.question = question_for(mode, beta, r, k, count_query)
         # `question_for` refuses a mechanism of another kind.

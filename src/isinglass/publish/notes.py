@@ -86,7 +86,7 @@ _SENTENCES = {
         "a guaranteed model was made from this table, and its guarantee does not cover this release"
     ),
     Concern.SEEDED: (
-        "random_state was given, so whoever guesses it has the key; leave it out for a release "
+        "random_state was given, so anyone who guesses it has the key; leave it out for a release "
         "that matters"
     ),
 }

@@ -14,7 +14,7 @@ from isinglass import files
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError
 
-PATIENCE = 60.0  # seconds to wait for the lock
+LOCK_TIMEOUT_S = 60.0
 PIECE = 10_000  # entries that are read at a time
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
