@@ -267,8 +267,9 @@ def ranking(options: argparse.Namespace) -> list[str]:
             rows[name] = kept(contender, files, options)
         except (ImportError, LookupError) as why:  # not installed, or not asked for
             if name not in before:
-                lacking = isinstance(why, ImportError)
-                how = f"{why.name} is not installed" if lacking else f"ask with `--only '{name}'`"
+                how = "it takes long; ask for it by name"
+                if isinstance(why, ImportError):
+                    how = f"{why.name} is not installed"
                 lines.append(f"| {name} | not measured: {how} |{' |' * (len(files) + 1)}")
                 continue
             rows[name] = before[name]
@@ -314,6 +315,7 @@ def main() -> None:
         "--keep", default="build/private", help="folder of what earlier runs measured; it goes on"
     )
     options = parser.parse_args()
+    commit()
     warnings.simplefilter("ignore")  # small files drown in noise, which is what is measured
     if options.speed:
         lines = [*speed(options), "", f"Commit: {commit()}."]

@@ -18,7 +18,6 @@ LARGE = {
 }
 #: Fewer than `FEWEST_LINES` lines of code and one importer, and why they stand alone.
 SMALL = {
-    "isinglass.attack.learning.labels": "its importer, known_input, is near the length of a file",
     "isinglass.attack.order.periods": "its importer, scenarios, is as long as a file may be",
     "isinglass.attacks": "public: the names in its stub file",
     "isinglass.cli.keygen": "a command, and so a module",

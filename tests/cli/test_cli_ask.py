@@ -43,7 +43,9 @@ def test_a_spent_place_is_refused_with_exit_1_and_what_is_left(run):
     run(*FIRST)
     assert run(*AGAIN, "--fresh")[0] == 0
     done = run(*AGAIN, "--fresh")
-    refused(done, 1, "asked for epsilon 0.1", "this record 0.2 of", "0.05 is left")
+    refused(
+        done, 1, "asked for epsilon 0.1", "0.2 of the table", "0.05 is left", "nothing was spent"
+    )
     with Ledger("ledger.db") as ledger:
         assert ledger.summary()["spent"] == 0.6
     code, out, _ = run(*AGAIN, "--fresh", "--json")

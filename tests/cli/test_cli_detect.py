@@ -402,3 +402,21 @@ def test_where_hardly_any_memory_is_free_it_still_begins(found, monkeypatch, fre
     X = RNG.normal(size=(300, 3))
     write(pd.DataFrame(X, columns=list("abc")), "some.csv")
     assert found("some.csv", "-n", 4)["outliers"] == brute(X, 4, 5)
+
+
+def test_one_column_that_rules_is_named_and_none_where_all_count(run):
+    rng = np.random.default_rng(0)
+    wild = rng.normal(size=(200, 3)) * [1, 1000, 1]
+    pd.DataFrame(wild, columns=["a", "wild", "c"]).to_csv("t.csv", index=False)
+    code, _, err = run("t.csv", "-n", "5")
+    assert code == 0
+    assert "note: wild makes up 99.7 % of the squared distances" in err
+    assert "--scale lets all columns count alike" in err
+    assert "wild" not in run("t.csv", "-n", "5", "--scale")[2]
+    weights = "wild=0"
+    assert "makes up" not in run("t.csv", "-n", "5", "--weights", weights)[2]
+    # Which rows are left out for missing values must not shift whom the hint is about.
+    holes = pd.DataFrame(np.vstack([[[np.nan, 0, 0]] * 190, rng.normal(size=(10, 3))]))
+    holes.columns = ["a", "b", "c"]
+    holes.to_csv("h.csv", index=False)
+    assert run("h.csv", "-n", "3", "--missing", "drop")[0] == 0

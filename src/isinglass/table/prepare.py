@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
+from isinglass.formats import shorten
 from isinglass.messages import spell
 from isinglass.table.columns import Columns, as_float64, number_type
 from isinglass.table.read import Table
@@ -90,6 +91,18 @@ class Source:
     @property
     def n_columns(self) -> int:
         return len(self.names)
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns as their owner knows them, an encoded one by its category.
+
+        A category is a value of the table: these never leave, as the names may.
+        """
+        return list(self.columns.numeric) + [
+            f"{name} = {category_text(value)}"
+            for name in self.columns.one_hot
+            for value in self.categories[name]
+        ]
 
     def one_hot_positions(self) -> range:
         """Where the encoded columns stand; their bounds are 0 and 1 whatever the table holds."""
@@ -235,6 +248,11 @@ class Source:
 
         remedy = f"leave them out with {spell('drop')}"
         return medians_to_fill(self.table.name, numeric, blocks, remedy)
+
+
+def category_text(value: Any) -> str:
+    """A category, short enough for a message; whole numbers without a fraction."""
+    return shorten(f"{value:.15g}" if isinstance(value, float) else str(value), 40)
 
 
 def all_finite(X: Array) -> bool:

@@ -69,6 +69,7 @@ _SENTENCES = {
         "Columns of the table whose text is numbers were attacked: {columns:some}."
     ),
     Kind.TEXT_LEFT_OUT: "Columns of the table that are not numbers were left out: {columns:some}.",
+    Kind.ENCODED_COLUMNS: "Columns that stand for a category each: {columns:some}.",
     Kind.HASHES_UNDONE: (
         "Columns of the release are unsalted hashes of the table's values: {columns:some}. "
         "Whoever hashes what may stand there reads them, and so they were attacked as values."
