@@ -1,5 +1,7 @@
 """A gate opens for files of which it is known how they were made, under a key drawn in secret."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -202,10 +204,13 @@ def test_what_is_left_unread_of_kept_values_decides(combinations, rows, columns,
         (ig.Distortion, "", False),
         (ig.Distortion, '[release]\nnoise = "any"\n', True),
         (ig.AdditiveNoise, "", True),
-        (ig.Condensation, "", True),
+        (ig.MultiplicativeNoise, "", False),
+        (ig.MultiplicativeNoise, '[release]\nnoise = "any"\n', True),
+        (partial(ig.AdditiveNoise, scale=[2, 0, 2]), "", False),
+        (ig.Condensation, "", False),
     ],
 )
-def test_limits_on_attackers_are_met_by_noise_alone(made, given, method, more, met):
+def test_limits_on_attackers_are_met_by_added_noise_alone(made, given, method, more, met):
     table, release = made(method)
     key = ig.load_key(release.with_suffix(".key"))
     for limit in (
@@ -216,7 +221,7 @@ def test_limits_on_attackers_are_met_by_noise_alone(made, given, method, more, m
         found = lines(audit_files(table, release, perturbation=key, policy=policy, random_state=0))
         assert (NOISE not in found) is met
     found = lines(audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0))
-    assert (NOISE not in found) is (method is not ig.Distortion)
+    assert (NOISE not in found) is (method is ig.AdditiveNoise)
 
 
 def test_whoever_takes_any_origin_takes_any_order_and_kept_columns():
