@@ -43,7 +43,10 @@ def fitted(veil, table=X):
         (ig.MultiplicativeNoise(scale=1, random_state=0), False),
         (ig.GeometricPerturbation(noise=1, random_state=0), False),
         (ig.Condensation(k=10, random_state=0), False),
-        (ig.Rotation(optimize=None, bounds=(X.min(axis=0), X.max(axis=0) + 1), random_state=0), False),
+        (
+            ig.Rotation(optimize=None, bounds=(X.min(axis=0), X.max(axis=0) + 1), random_state=0),
+            False,
+        ),
     ],
     ids=repr,
 )
