@@ -285,9 +285,9 @@ def audit_files(
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
-    left = values_left(mine.X, theirs.X, perturbation, aligned=aligned)
-    if kept is not None or id_column is not None or left.shape[1]:
-        n = len(theirs.X) if id_column is not None else combinations(kept, left)
+    unhidden = values_left(mine.X, theirs.X, perturbation, aligned=aligned)
+    if kept is not None or id_column is not None or unhidden.shape[1]:
+        n = len(theirs.X) if id_column is not None else combinations(kept, unhidden)
         line = kept_line(n, len(theirs.X), theirs.X.shape[1], largest_noise(mine.X, theirs.X))
         if not line.met:
             if kept is not None or id_column is not None:
