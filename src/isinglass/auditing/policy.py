@@ -35,6 +35,9 @@ class Policy:
     ----------
     minimum_detection : float, optional
         The least share of the true strongest outliers that must be found again.
+    minimum_auc : float, optional
+        The least area under the curve of the known anomalies in the release, at its lower limit;
+        without labels it cannot be met.
     maximum_gain : float, optional
         The most that any attack may get over its baseline.
     maximum : mapping
@@ -104,6 +107,7 @@ class Policy:
     maximum_singling_out: float | None = None
     maximum_inference: float | None = None
     maximum_membership: float | None = None
+    minimum_auc: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -136,6 +140,7 @@ class Policy:
         listed = 1 if origin == ORIGINS[0] else -1
         made = cls(
             minimum_detection=read.share("detection", "minimum"),
+            minimum_auc=read.share("detection", "minimum_auc"),
             maximum_gain=read.share("attacks", "maximum_gain"),
             maximum={n: read.is_share(v, f"attacks.maximum.{n}") for n, v in gains.items()},
             maximum_column_gain=read.share("attacks", "maximum_column_gain"),

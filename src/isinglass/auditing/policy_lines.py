@@ -35,6 +35,14 @@ def policy_lines(policy: Policy, findings: Findings) -> Iterator[PolicyLine]:
             if found.chance >= policy.minimum_detection:  # so many are asked for that any do
                 told, met = f"a blind choice finds {found.chance:.3f}: ask for fewer", False
         yield PolicyLine(f"detection at least {policy.minimum_detection:g}", told, met)
+    if policy.minimum_auc is not None:
+        found, told, met = findings.detection, "not measured: no known anomalies were named", False
+        if found.auc_low is not None and found.auc_release is not None:
+            low = _beside(found.auc_low, policy.minimum_auc)
+            told = f"{low} at the lower limit ({found.auc_release:.3f} measured)"
+            met = found.auc_low >= policy.minimum_auc
+        wanted = f"area under the curve of known anomalies at least {policy.minimum_auc:g}"
+        yield PolicyLine(wanted, told, met)
     yield from _knowledge_lines(policy, findings)
     yield from _attack_lines(policy, findings)
     yield from _part_lines(policy, findings)

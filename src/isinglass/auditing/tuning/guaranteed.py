@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from isinglass.auditing.detection import default_detector
 from isinglass.auditing.scoring import over_trials
-from isinglass.auditing.tuning.points import area_limits
 from isinglass.detect.private.detector import PrivateDetector
+from isinglass.measure.area import area_limits
 
 Floats = NDArray[np.float64]
 #: Prices that are compared, and the chance that the promise fails.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,16 +13,14 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.formats import share_beside
+from isinglass.measure.area import area_limits
 
 WHOSE = {
     OUTSIDER: "of an outsider",
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
 }
-
-
-#: What another key may change of a gain.
-_BY_KEY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +58,6 @@ class Point:
         """At least as good in every respect, and better in one."""
         mine, theirs = self._respects(), other._respects()
         return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
-
-    def clearly_dominates(self, other: Point) -> bool:
-        """The same, and better in one respect by more than intervals and keys allow.
-
-        On a small part of the table settings next to each other change places by chance.
-        """
-        quieter = self.gain_high + _BY_KEY < other.gain_low
-        return (self.detection_low > other.detection_high or quieter) and self.dominates(other)
 
     def _respects(self) -> tuple[float, float, float]:
         """What more of is better."""
@@ -123,10 +112,7 @@ def _attackers(found: list[Measurement]) -> tuple[AttackerGain, ...]:
 def _areas(
     found: list[Measurement],
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Areas under the curve of table and release, means over the draws, and the latter's limits.
-
-    The interval covers the few known anomalies (Hanley and McNeil, Radiology 1982) and the draws.
-    """
+    """Areas under the curve of table and release, means over the draws, and the latter's limits."""
     both = [
         (m.auc_table, m.auc_release)
         for m in found
@@ -140,43 +126,10 @@ def _areas(
     return table, release, *limits
 
 
-def area_limits(areas: list[float], known: int, others: int) -> tuple[float, float]:
-    """Limits of the mean of areas under the curve, of so many known anomalies and others."""
-    mean = float(np.mean(areas))
-    half = 1.96 * _area_error(mean, known, others)
-    return max(0.0, min(mean - half, *areas)), min(1.0, max(mean + half, *areas))
-
-
-def _area_error(area: float, known: int, others: int) -> float:
-    first, second = area / (2 - area), 2 * area**2 / (1 + area)
-    variance = area * (1 - area)
-    variance += (known - 1) * (first - area**2) + (others - 1) * (second - area**2)
-    return math.sqrt(max(0.0, variance) / (known * others))
-
-
 def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Point]:
     """By the number of settings that are better in every respect, then by what is wanted."""
     beaten = {id(p): sum(q.dominates(p) for q in points) for p in points}
     return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
-
-
-def further_methods(going_on: list[Point], others: list[Point], most: int) -> list[Point]:
-    """Of methods with no setting that goes on, the one that is beaten by least.
-
-    One that others beat clearly stays behind. At the end of the search a method that was hardly
-    beaten on a part of the table may have a place of its own on the frontier.
-    """
-    points, methods = [*going_on, *others], {p.method for p in going_on}
-    least: dict[str, tuple[float, Point]] = {}
-    for p in others:
-        better = [q for q in points if q.dominates(p)]
-        if p.method in methods or any(q.clearly_dominates(p) for q in better):
-            continue
-        # So much more in both respects at once would put it beside those that beat it.
-        by = max((min(q.detection - p.detection, p.gain - q.gain) for q in better), default=0.0)
-        if p.method not in least or by < least[p.method][0]:
-            least[p.method] = by, p
-    return [p for _, p in sorted(least.values(), key=lambda one: one[0])[:most]]
 
 
 def sentence(
@@ -197,9 +150,9 @@ def sentence(
             f"({best.auc_table:.2f} before), "
         )
     got += (
-        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
-        "guess leaves"
+        f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
+        f"and the strongest attack {WHOSE[attacker]} ({best.strongest}) takes "
+        f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
     )
     if meets:
         return f"Use {name}: {got}."
