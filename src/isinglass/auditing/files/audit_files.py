@@ -18,6 +18,12 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.earlier_releases import earlier_releases
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
+from isinglass.auditing.files.left_as_is import (
+    combinations,
+    largest_noise,
+    silent_columns,
+    values_left,
+)
 from isinglass.auditing.files.origin import (
     digits_line,
     kept_line,
@@ -282,16 +288,17 @@ def audit_files(
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
-    if kept is not None or id_column is not None:
-        from isinglass.attack.kept.parts import noise_on  # only where columns were kept
-
-        n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
-        line = kept_line(n, len(theirs.X), theirs.X.shape[1], noise_on(mine.X, theirs.X))
+    unhidden = values_left(mine.X, theirs.X, perturbation, aligned=aligned)
+    if kept is not None or id_column is not None or unhidden.shape[1]:
+        n = len(theirs.X) if id_column is not None else combinations(kept, unhidden)
+        line = kept_line(n, len(theirs.X), theirs.X.shape[1], largest_noise(mine.X, theirs.X))
         if not line.met:
-            notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
+            if kept is not None or id_column is not None:
+                notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
             lines += [line] if policy is not None and policy.kept == "few" else []
     if policy is not None and policy.noise == "drawn" and policy.limits_attacks:
-        line = noise_line(draws_noise=perturbation is not None and perturbation.draws_noise)
+        drawn = perturbation is not None and perturbation.draws_noise
+        line = noise_line(draws_noise=drawn, silent=silent_columns(perturbation, mine.X))
         lines += [] if line.met else [line]
     if policy is not None and policy.noise == "drawn" and perturbation is not None:
         noisy = perturbation.draws_noise and perturbation.keeps_rows
