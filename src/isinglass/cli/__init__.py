@@ -25,7 +25,7 @@ LONGEST = 2_000
 
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
-    "release", "detect", "audit", "tune", "model", "score", "keygen", "verify-privacy", "plan",
+    "inspect", "release", "detect", "audit", "tune", "model", "score", "keygen", "verify-privacy", "plan",
     "ask", "ledger", "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {

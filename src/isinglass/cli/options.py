@@ -25,6 +25,7 @@ T = TypeVar("T")
 MissingChoice = Literal["error", "drop", "median"]
 #: A median of a curator's table would be a fact of it that nobody pays for.
 MissingRowChoice = Literal["error", "drop"]
+DecimalChoice = Literal[".", ","]
 ModeChoice = Literal["sparse", "sensitive", "dp"]
 MetricChoice = Literal["euclidean", "manhattan", "chebyshev", "minkowski", "hamming"]
 
@@ -44,6 +45,14 @@ Seed = Annotated[
 # How tables are read.
 Encoding = Annotated[str, typer.Option("--encoding", help="Of CSV files.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; else guessed.")]
+Decimal = Annotated[
+    DecimalChoice | None,
+    typer.Option(
+        "--decimal",
+        help="The decimal mark of numbers in text, as in 1.234,50 or € 1,234.50 or 12 %; default: "
+        "such columns are text.",
+    ),
+]
 Drop = Annotated[
     list[str],
     typer.Option(

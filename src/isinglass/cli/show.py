@@ -32,6 +32,11 @@ def print_json(document: dict[str, Any]) -> None:
     print(json.dumps(for_json(document), indent=2, allow_nan=False))
 
 
+def is_terminal() -> bool:
+    """Whether results go to a person's terminal."""
+    return sys.stdout.isatty()
+
+
 def counted(number: int, what: str) -> str:
     """A count with its noun, such as `1 row` or `2,000 rows`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
