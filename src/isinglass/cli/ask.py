@@ -58,7 +58,8 @@ def ask(
     p: options.Power = None,
     weights: options.Weights = [],
     drop: options.Drop = [],
-    missing: options.MissingRows = "error",
+    columns: options.Columns = None,
+    missing: options.MissingRows = None,
     user: str = typer.Option(
         "curator", "--user", help="On whose account the spends go; see `isinglass ledger admit`."
     ),
@@ -90,8 +91,9 @@ def ask(
         Path | None, options.out("Write row, anomalous and epsilon of all to this .csv file.")
     ] = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Answer for each of RECORDS whether its place in TABLE is sparse, for a price in epsilon.
@@ -102,6 +104,7 @@ def ask(
     --ledger ledger.db --bounds bounds.json
     """
     from isinglass.cli import answers, show
+    from isinglass.cli.columns import choose
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question, listed_modes, refuse_ignored
     from isinglass.curate.curator import Curator
@@ -142,12 +145,18 @@ def ask(
     if out is not None:
         if out.suffix != ".csv":
             raise ValueError(f"--out must end in .csv, got {out.name}")
-        refuse_targets({"the answers": out}, [table, records, bounds, space, ledger], force=force)
-    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+        refuse_targets({"the answers": out}, [table, records, bounds, space, ledger, columns],
+                       force=force)  # fmt: skip
+    chosen = choose(
+        columns, table, encoding=encoding, delimiter=delimiter, decimal=decimal, missing=missing,
+        numbers_only=drop,
+    )  # fmt: skip
+    reading = chosen.reading.file
     unknown_columns(drop, [table, records], **reading)
+    drop = [*drop, *chosen.not_numbers()]
     with show.Bar() as bar:
         X, names = read_numbers(
-            table, drop=drop, missing=missing, advice="leave those rows out with --missing drop",
+            table, drop=drop, missing=chosen.reading.missing, advice="leave those rows out with --missing drop",
             progress=bar, **reading,
         )  # fmt: skip
         queries, asked = read_numbers(
@@ -155,7 +164,8 @@ def ask(
             progress=bar, **reading,
         )  # fmt: skip
     same_columns(names, asked, table, records)
-    comparing = _space(space, bounds, metric, p, weights, names, table)
+    declared = None if bounds or space else chosen.bounds
+    comparing = _space(space, bounds, metric, p, weights, names, table, declared)
     begun = Ledger.begun(ledger)
     if budget is None and not begun:
         raise CuratorError(
@@ -264,6 +274,7 @@ def _space(
     weights: Sequence[str],
     names: Sequence[str],
     table: Path,
+    limits: dict[str, tuple[float, float]] | None,
 ) -> dict[str, Any]:
     from isinglass.cli.numeric_columns import same_columns
     from isinglass.cli.weights import weights_for
@@ -273,7 +284,6 @@ def _space(
         declared = Space.load(space)
         same_columns(declared.columns, names, space, table)
         return {"space": declared}
-    limits = None
     if bounds is not None:
         from isinglass.table.scale import read_bounds
 

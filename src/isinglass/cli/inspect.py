@@ -30,7 +30,7 @@ def inspect(
     ] = None,
     decimal: options.Decimal = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -52,6 +52,7 @@ def inspect(
         if out.suffix.lower() != ".toml":
             raise TableError(f"a columns file is a .toml file; name it {out.stem}.toml")
         refuse_targets({"the columns file": out}, [table], force=force)
+    encoding = encoding or "utf8"
     opened = open_table(table, encoding=encoding, delimiter=delimiter)
     with show.Bar() as bar:
         found = look_at_table(opened, decimal=decimal, progress=bar)

@@ -43,7 +43,18 @@ Seed = Annotated[
 ]
 
 # How tables are read.
-Encoding = Annotated[str, typer.Option("--encoding", help="Of CSV files.")]
+Columns = Annotated[
+    Path | None,
+    typer.Option(
+        "--columns",
+        metavar="FILE",
+        help="Roles of the columns and how they are written, as `isinglass inspect -o` writes "
+        "them; what is typed beside it wins.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Of CSV files; default: utf8.")
+]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; else guessed.")]
 Decimal = Annotated[
     DecimalChoice | None,
@@ -64,10 +75,12 @@ OneHot = Annotated[
     typer.Option("--one-hot", metavar="COL[,COL]", help="Discrete columns, as 0/1 columns."),
 ]
 Missing = Annotated[
-    MissingChoice, typer.Option("--missing", help="What to do with missing values.")
+    MissingChoice | None,
+    typer.Option("--missing", help="What to do with missing values; default: error."),
 ]
 MissingRows = Annotated[
-    MissingRowChoice, typer.Option("--missing", help="What to do with rows that lack values.")
+    MissingRowChoice | None,
+    typer.Option("--missing", help="What to do with rows that lack values; default: error."),
 ]
 Label = Annotated[
     str | None,

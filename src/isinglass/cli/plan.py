@@ -58,11 +58,12 @@ def plan(
         None, "--space", help="Write scaling and distance here, for `isinglass ask --space`."
     ),
     drop: options.Drop = [],
-    missing: options.MissingRows = "error",
+    missing: options.MissingRows = None,
     out: Annotated[Path | None, options.out("Write the plan: .html, .png, .svg or .json.")] = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
     model: bool = typer.Option(
         False, "--model", help="Plan guaranteed models instead, by settings alone: no PUBLIC."
@@ -112,6 +113,7 @@ def plan(
         raise CuratorError(
             "PUBLIC is missing: name a file of public or past records, or plan models with --model"
         )
+    from isinglass.cli.columns import choose
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question
     from isinglass.cli.plan_text import ask_command, ask_options, print_plan
@@ -124,11 +126,16 @@ def plan(
     targets = {name: path for name, path in (("the plan", out), ("the space", space)) if path}
     if out is not None and out.suffix not in (".html", ".png", ".svg", ".json"):
         raise ValueError(f"--out must end in .html, .png, .svg or .json, got {out.name}")
-    refuse_targets(targets, [public, queries, bounds], force=force)
-    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+    refuse_targets(targets, [public, queries, bounds, columns], force=force)
+    columns_file = read_file(columns)
+    chosen = choose(
+        columns, public, encoding=encoding, delimiter=delimiter, decimal=decimal, missing=missing,
+        numbers_only=drop,
+    )  # fmt: skip
+    reading, missing = chosen.reading.file, chosen.reading.missing
     files = [public] if queries is None else [public, queries]
     unknown_columns(drop, files, **reading)
-    left_out = [*drop] if label is None else [*drop, label]
+    left_out = [*drop, *chosen.not_numbers(), *([] if label is None else [label])]
     with show.Bar() as bar:
         X, names = read_numbers(
             public, drop=left_out, missing=missing,

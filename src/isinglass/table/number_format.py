@@ -47,8 +47,12 @@ class NumberFormat:
 def blank_missing(texts: Any, words: tuple[str, ...] = ()) -> Any:
     """The same texts without the blanks around them; null where a word says that none is there."""
     trimmed = pc.utf8_trim_whitespace(texts.cast(pa.large_string()))
-    missing = pa.array(sorted({*null_words(), *MISSING_WORDS, *words}), pa.large_string())
-    return pc.if_else(pc.is_in(trimmed, value_set=missing), None, trimmed)
+    return pc.if_else(pc.is_in(trimmed, value_set=_missing(words)), None, trimmed)
+
+
+@functools.cache
+def _missing(words: tuple[str, ...]) -> Any:
+    return pa.array(sorted({*null_words(), *MISSING_WORDS, *words}), pa.large_string())
 
 
 def numbers_written(texts: Any, mark: str, words: tuple[str, ...] = ()) -> Any:

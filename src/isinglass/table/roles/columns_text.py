@@ -91,7 +91,11 @@ def _range(c: Proposal) -> str:
     if c.low is None or c.high is None:
         return ""
     whole = ", all whole: step = 1" if c.step else ""
-    return f"  # seen: {c.low:.17g} to {c.high:.17g}{whole}"
+    return f"  # seen: {_short(c.low)} to {_short(c.high)}{whole}"
+
+
+def _short(number: float) -> str:
+    return repr(number).removesuffix(".0")
 
 
 def _values(c: Proposal) -> str:

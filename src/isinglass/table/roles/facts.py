@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -190,12 +191,11 @@ class ColumnFacts:
 
     def _add_written(self, texts: Any, rows: NDArray[np.intp]) -> None:
         """Numbers, and other forms, that texts have."""
-        try:
-            plain = np.asarray(texts.cast(pa.float64()).to_numpy(zero_copy_only=False))
-        except pa.ArrowInvalid:
-            plain = None
-        if plain is None or np.isnan(plain).any():
-            self.plain = False
+        plain = None
+        if self.plain:  # after the first text that is not, each is looked at more closely
+            with contextlib.suppress(pa.ArrowInvalid):
+                plain = np.asarray(texts.cast(pa.float64()).to_numpy(zero_copy_only=False))
+            self.plain = plain is not None and not np.isnan(plain).any()
         point, comma = self.numbers["."], self.numbers[","]
         if plain is not None:
             point.add(plain, rows)
@@ -216,7 +216,7 @@ class ColumnFacts:
                 continue
             values = numbers_written(texts, mark).to_numpy(zero_copy_only=False)
             found.add(np.asarray(values, dtype=np.float64), rows)
-        if len(self.signs) < 2:
+        if len(self.signs) < 2 and any(n.read > n.unread for n in self.numbers.values()):
             self._note_signs(texts)
         self._match(texts, tuple(FORMS))
         self._note_when(texts)
