@@ -45,7 +45,7 @@ LINES = [
      " --also-released", 0),
     ("score", "score q.csv --model {w}.zip --unsigned", 0),
     ("keygen", "keygen -o {w}.signing", 0),
-    ("verify-privacy", "verify-privacy --columns 1 --draws 100", 0),
+    ("verify-privacy", "verify-privacy --n-columns 1 --draws 100", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
     ("ask", "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --ledger {w}.db --budget 1"
      " --also-released", 0),

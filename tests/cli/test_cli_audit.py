@@ -408,7 +408,8 @@ def test_tune_says_no_in_one_sentence(run, folder):
     (folder / "f.html").write_text("mine")
     left = set(os.listdir(folder))
     for wrong, says in (
-        (["--methods", "magic"], "methods must be"),
+        (["--methods", "linear,magic"], "'--methods': 'magic' is not one of 'linear', 'tanh'"),
+        (["--methods", "condensation"], "methods must be 'all' or among"),
         (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),

@@ -27,7 +27,7 @@ OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in ren
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
 SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
-SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--columns"}
+SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--n-columns"}
 #: `plan --model` plans models; elsewhere it names the file of one.
 OF_TWO_KINDS = {"--model"}
 

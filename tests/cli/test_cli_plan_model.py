@@ -108,11 +108,11 @@ def test_what_a_ledger_has_left(here):
     document(*make, "--epsilon", "0.25", "--budget", 3, "-o", "m.zip")
     Path("t.csv").unlink()  # no table is needed
     before = Path("l.db").read_bytes()
-    found = document(*PLAN, "--ledger", "l.db", "--columns", 3)
+    found = document(*PLAN, "--ledger", "l.db", "--n-columns", 3)
     assert (found["models"], found["left"], found["budget"]) == (11, 2.75, 3)
     assert found["records_per_person"] == 2  # as in the contract
     assert (found["together"]["models"], found["together"]["epsilon"]) == (12, 3.0)
-    whole = document(*PLAN, "--budget", 3, "--columns", 3, "--records-per-person", 2)
+    whole = document(*PLAN, "--budget", 3, "--n-columns", 3, "--records-per-person", 2)
     closely = [f["together"]["epsilon_added_up_closely"] for f in (found, whole)]
     assert closely[0] == pytest.approx(closely[1], rel=1e-9)
     shown = inside(*PLAN, "--ledger", "l.db").stdout
@@ -129,10 +129,10 @@ def test_what_a_ledger_has_left(here):
         ([], "PUBLIC is missing"),
         (["--model", "t.csv", "--epsilon", "1", "--beta", "3"], "leave PUBLIC, --beta out"),
         (["--model", "--epsilon", "1", "--drop", "a"], "leave --drop out"),
-        (["t.csv", "--outlier-fraction", ".1", "--columns", "3"], "--columns: only with --model"),
+        (["t.csv", "--outlier-fraction", ".1", "--n-columns", "3"], "--n-columns: only with --model"),
         (["t.csv", "--outlier-fraction", ".1", "--ledger", "l"], "--ledger: only with --model"),
-        ([*PLAN[1:], "--columns", "0"], "--columns must be >= 1 and <= 1,024, got 0"),
-        ([*PLAN[1:], "--columns", "2000"], "--columns must be"),
+        ([*PLAN[1:], "--n-columns", "0"], "--n-columns must be >= 1 and <= 1,024, got 0"),
+        ([*PLAN[1:], "--n-columns", "2000"], "--n-columns must be"),
         (["--model", "--epsilon", "x"], "--epsilon must be a number"),
         ([*PLAN[1:], "--delta", "2"], "--delta must be"),
         ([*PLAN[1:], "--delta-cap", "2"], "--delta-cap must be"),

@@ -154,7 +154,7 @@ _SPELLED = {"ask", "plan", "ledger", "model", "verify-privacy"}
 #: What these commands call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",
-    "n_columns": "--columns", "n_components": "--components", "scale": "--scale-by",
+    "n_columns": "--n-columns", "n_components": "--components", "scale": "--scale-by",
     "threshold_share": "--threshold",
 } | {
     name: "--" + name.replace("_", "-")

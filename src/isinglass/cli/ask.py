@@ -44,9 +44,7 @@ def ask(
         "--no-count-query",
         help="Only with --mode sparse: RECORDS are meant as ones the table has.",
     ),
-    modes: str | None = typer.Option(
-        None, "--modes", metavar="MODE[,MODE]", help="The modes allowed from first use on."
-    ),
+    modes: options.Modes = [],
     bounds: options.Bounds = None,
     space: Path | None = typer.Option(
         None, "--space", help="Scaling and distance declared by `isinglass plan --space`."
@@ -106,7 +104,7 @@ def ask(
     from isinglass.cli import answers, show
     from isinglass.cli.columns import choose
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.options import check_question, listed_modes, refuse_ignored
+    from isinglass.cli.options import check_modes, check_question, refuse_ignored
     from isinglass.curate.curator import Curator
     from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
@@ -132,7 +130,7 @@ def ask(
         if word is not None:
             check_printable(name, word)
     least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
-    allowed = None if modes is None else listed_modes(modes, mode)
+    check_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):
         raise CuratorError(
             "--space brings its scaling and distance; leave --bounds, --metric and --weights out"
@@ -203,7 +201,7 @@ def ask(
             columns=names,
             user_budget=user_budget,
             records_per_person=records_per_person,
-            modes=allowed,
+            modes=modes or None,
             also_released=also_released or None,
             new_version=new_version,
             pad=not no_pad,

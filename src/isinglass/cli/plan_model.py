@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 #: parameters of `isinglass plan` that go with --model
 _WITH_MODEL = {
-    "model", "epsilon", "budget", "delta", "delta_cap", "ledger", "secret", "note", "columns",
+    "model", "epsilon", "budget", "delta", "delta_cap", "ledger", "secret", "note", "n_columns",
     "records_per_person", "threshold", "as_json",
 }  # fmt: skip
 #: and those that go with nothing else
 _ONLY_WITH_MODEL = {
-    "delta", "delta_cap", "ledger", "secret", "note", "columns", "records_per_person", "threshold",
+    "delta", "delta_cap", "ledger", "secret", "note", "n_columns", "records_per_person", "threshold",
 }  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def print_model_plan(
     ledger: str | None,
     secret: Path | None,
     note: Path | None,
-    columns: int,
+    n_columns: int,
     records_per_person: int | None,
     threshold: float | None,
     as_json: bool,
@@ -69,7 +69,7 @@ def print_model_plan(
         room,
         epsilon=epsilon,
         delta=delta,
-        n_columns=columns,
+        n_columns=n_columns,
         records_per_person=records if records_per_person is None else records_per_person,
         threshold_share=threshold,
     )

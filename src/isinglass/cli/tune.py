@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
     from isinglass.auditing.tuning.frontier import Frontier
@@ -36,7 +37,11 @@ def tune(
         help="Wanted area under the curve of the known anomalies, 0 to 1; needs --label.",
     ),
     methods: list[str] = typer.Option(
-        [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
+        [],
+        "--methods",
+        metavar="NAME[,NAME]",
+        callback=options.each_of(METHODS),
+        help=f"Methods to try: {', '.join(METHODS)}; default: all that keep rows.",
     ),
     max_pairs: options.MaxPairs = None,
     n_outliers: int | None = typer.Option(
@@ -119,7 +124,7 @@ def tune(
         loaded = load(Source(opened, searched, missing=chosen.reading.missing), bar, "reading")
         found = search(
             loaded.X,
-            [m for given in methods for m in given.split(",")] or "all",
+            methods or "all",
             min_detection=min_detection,
             max_attack_gain=max_attack_gain,
             attacker=attacker,
