@@ -102,7 +102,7 @@ def ask(
     --ledger ledger.db --bounds bounds.json
     """
     from isinglass.cli import answers, show
-    from isinglass.cli.columns import choose
+    from isinglass.cli.columns import choose, rows_rule
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_modes, check_question, refuse_ignored
     from isinglass.curate.curator import Curator
@@ -146,16 +146,16 @@ def ask(
         refuse_targets({"the answers": out}, [table, records, bounds, space, ledger, columns],
                        force=force)  # fmt: skip
     chosen = choose(
-        columns, table, encoding=encoding, delimiter=delimiter, decimal=decimal, missing=missing,
-        numbers_only=drop,
+        columns, table, drop=drop, encoding=encoding, delimiter=delimiter, decimal=decimal,
+        missing=missing,
     )  # fmt: skip
     reading = chosen.reading.file
     unknown_columns(drop, [table, records], **reading)
-    drop = [*drop, *chosen.not_numbers()]
+    drop = [*drop, *chosen.no_numbers()]
     with show.Bar() as bar:
         X, names = read_numbers(
-            table, drop=drop, missing=chosen.reading.missing, advice="leave those rows out with --missing drop",
-            progress=bar, **reading,
+            table, drop=drop, missing=rows_rule(chosen),
+            advice="leave those rows out with --missing drop", progress=bar, **reading,
         )  # fmt: skip
         queries, asked = read_numbers(
             records, drop=drop, advice="leave those rows out of it, or complete them",

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from isinglass.table.reading import Reading, RememberedReading
     from isinglass.table.roles.columns_file import ColumnEntry, ColumnsFile
 
-#: Roles that take no part in what is perturbed, compared or counted.
-_LEFT_OUT = ("identifier", "date", "text", "constant")
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
@@ -28,6 +25,12 @@ class ColumnChoice:
     file: ColumnsFile | None = None
     #: Columns of a columns file that are numbers, and their bounds where all were declared.
     bounds: dict[str, tuple[float, float]] | None = field(default=None, repr=False)
+
+    def no_numbers(self) -> list[str]:
+        """Columns of the columns file that are no numbers to compare, in whichever file."""
+        if self.file is None:
+            return []
+        return [c.name for c in self.file.columns if not c.is_number]
 
 
 def read_file(columns: Path | None) -> ColumnsFile | None:
@@ -60,6 +63,18 @@ def reading_of(
     )
 
 
+def rows_rule(choice: ColumnChoice) -> str:
+    """What a curator does about missing values: a median would be a fact that nobody pays for."""
+    from isinglass.errors import TableError
+
+    if choice.reading.missing == "median":
+        raise TableError(
+            'missing = "median" does not go with a curator, for whom a median is a fact of the '
+            "table; say --missing drop"
+        )
+    return choice.reading.missing
+
+
 def choose(
     columns: Path | None,
     table: Path,
@@ -85,14 +100,10 @@ def choose(
     given = [*drop, *keep, *one_hot, *numbers]
     if file is None and not needs_names(given):
         return ColumnChoice(reading, tuple(drop), tuple(keep), tuple(one_hot), label, person)
-    names = open_table(
-        table, encoding=reading.encoding, delimiter=reading.delimiter
-    ).schema.names
+    names = open_table(table, encoding=reading.encoding, delimiter=reading.delimiter).schema.names
     dropped, kept = names_to_drop(drop, names), split_names(keep, names)
     encoded, plain = split_names(one_hot, names), split_names(numbers, names)
-    choice = ColumnChoice(
-        reading, tuple(dropped), tuple(kept), tuple(encoded), label, person, file
-    )
+    choice = ColumnChoice(reading, tuple(dropped), tuple(kept), tuple(encoded), label, person, file)
     if file is None:
         return choice
     said = {*dropped, *kept, *encoded, *plain, *(n for n in (label, person) if n is not None)}

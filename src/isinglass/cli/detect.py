@@ -203,7 +203,8 @@ def _mention_index(table: Table, columns: Sequence[str]) -> None:
     named = [name for name in columns if is_index_name(name)]
     if not named:
         return
-    from isinglass.publish.unsaid import look_alikes, quoted
+    from isinglass.publish.unsaid import look_alikes
+    from isinglass.table.columns import quoted
 
     if found := quoted(look_alikes(table, named)[0]):
         show.print_message(

@@ -69,9 +69,7 @@ Columns = Annotated[
         "them; what is typed beside it wins.",
     ),
 ]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Of CSV files; default: utf8.")
-]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of CSV files; default: utf8.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; else guessed.")]
 Decimal = Annotated[
     DecimalChoice | None,

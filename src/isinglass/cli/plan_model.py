@@ -20,7 +20,8 @@ _WITH_MODEL = {
 }  # fmt: skip
 #: and those that go with nothing else
 _ONLY_WITH_MODEL = {
-    "delta", "delta_cap", "ledger", "secret", "note", "n_columns", "records_per_person", "threshold",
+    "delta", "delta_cap", "ledger", "secret", "note", "n_columns", "records_per_person",
+    "threshold",
 }  # fmt: skip
 
 

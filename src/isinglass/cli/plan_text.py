@@ -56,11 +56,13 @@ def ask_options(
     metric: str,
     p: float | None,
     drop: list[str],
-    missing: str,
+    missing: str | None,
+    columns: Path | None,
 ) -> list[str]:
     """Options of `ask` that read the table as the plan did, in the same space."""
     words = [word for column in drop for word in ("--drop", column)]
-    words += [] if missing == "error" else ["--missing", missing]
+    words += [] if missing in (None, "error") else ["--missing", str(missing)]
+    words += [] if columns is None else ["--columns", str(columns)]
     if space is not None:
         return [*words, "--space", str(space)]
     words += [] if bounds is None else ["--bounds", str(bounds)]

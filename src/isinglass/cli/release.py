@@ -84,9 +84,9 @@ def release(
 ) -> None:
     """Perturb TABLE: a release that can leave, a key that stays, and what it does not promise.
 
-    Every numeric column is perturbed unless kept or dropped; --person is dropped unless kept. Columns
-    that look like identifiers or labels need a word. With --policy, nothing is written where the
-    audit does not meet its demands. Example:
+    Every numeric column is perturbed unless kept or dropped; --person is dropped unless kept.
+    Columns that look like identifiers or labels must be dropped, kept or named in --number. With
+    --policy, nothing is written where the audit does not meet its demands. Example:
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
@@ -140,9 +140,7 @@ def release(
         warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line
 
         def audit(draft: Draft) -> None:
-            gate.audit(
-                draft, table, out, missing=reading.missing, progress=bar, **reading.file
-            )
+            gate.audit(draft, table, out, missing=reading.missing, progress=bar, **reading.file)
 
         written = write_release(
             table,
@@ -164,9 +162,7 @@ def release(
             gate=audit if gate.wanted else None,
             progress=bar,
             caller=Caller(
-                reads=[
-                    bounds, public_matrix, passphrase_file, columns, *also, policy_file(policy)
-                ],
+                reads=[bounds, public_matrix, passphrase_file, columns, *also, policy_file(policy)],
                 writes={} if report is None else {"the report": report},
                 say=show.print_message,
                 label=chosen.label,
@@ -201,7 +197,7 @@ def release(
 
 
 def _scales(perturbation: Perturbation | None) -> bool:
-    """Whether declared bounds are of use: a key that is used again has its own, and some need none."""
+    """Whether declared bounds are of use: a key used again has its own, and some need none."""
     from isinglass.perturb.scaled import ScaledPerturbation
 
     return isinstance(perturbation, ScaledPerturbation)

@@ -36,7 +36,9 @@ from isinglass.release_register import Register
 from isinglass.signing import SigningKey
 from isinglass.table.columns import as_float64, listed, names_to_drop
 from isinglass.table.csv_file import CsvTable
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.read import Table, open_table
+from isinglass.table.text_numbers import TextNumbers
 
 
 class Pay(Protocol):
@@ -93,6 +95,7 @@ def write_model(
     force: bool = False,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     n_jobs: int | None = None,
     progress: Progress = quiet,
 ) -> WrittenModel:
@@ -123,7 +126,7 @@ def write_model(
     else:
         if expires is not None and expires < datetime.date.today():
             raise ModelError(f"{spell('expires')} is over: {expires}")
-        opened = open_table(table, encoding=encoding, delimiter=delimiter)
+        opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
         document, counted, said = _counted(opened, request, pay, payment, table, n_jobs, progress)
     validity = Validity(expires=expires) if pay is None else pay.validity
     data = packed(document, name=name, key=key, payment=payment, validity=validity)
@@ -205,7 +208,7 @@ def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
 
 def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
     """Refuse text where numbers were declared, before anything is counted or paid."""
-    if isinstance(table, CsvTable):
+    if isinstance(table, CsvTable | TextNumbers):
         table.allow_no_rows()  # as one row more or less decides nothing
     if text := prepare(table, columns):
         raise TableError(

@@ -27,6 +27,7 @@ from isinglass.table.columns import listed
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.number_text import null_words
 from isinglass.table.read import Table
+from isinglass.table.text_numbers import TextNumbers
 
 Flags = NDArray[np.bool_]
 _FEWEST_NAMED = 5  # values of a column whose name says what it is
@@ -100,7 +101,7 @@ def only(
 
 def _values(table: Table, name: str, *, complete: bool = False) -> tuple[NDArray[np.int64], Any]:
     """A code for each row, and what each code stands for; missing values are all different."""
-    if isinstance(table, CsvTable):
+    if isinstance(table, CsvTable | TextNumbers):
         table.keep_as_text([name])
     parts = [plain_identifiers(batch.column(0)) for batch in table.batches([], [name])]
     encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode() if parts else None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isinglass.errors import TableError
 from isinglass.messages import spell
-from isinglass.table.columns import as_float64, is_numeric, listed, split_names
+from isinglass.table.columns import as_float64, is_numeric, listed, quoted, split_names
 from isinglass.table.read import Table
 from isinglass.table.roles import names
 
@@ -52,11 +52,6 @@ def refuse_unsaid(table: Table, *, said: Collection[str], numbers: Sequence[str]
         f"with {spell('one_hot')}, or disclose them as they are with {spell('keep')}{numbers_too}; "
         "`isinglass inspect` tells what each column is"
     )
-
-
-def quoted(given: Sequence[str]) -> list[str]:
-    """Names for a message, in which one that is empty can be seen."""
-    return [name if name else "''" for name in given]
 
 
 def look_alikes(table: Table, candidates: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -103,7 +98,9 @@ class _Looks:
         self._named = self._named and whole
         self._label = self._label and bool(((known == 0) | (known == 1)).all())
         if self._named or self._label:
-            self._values |= set(np.unique(known[:1000]).tolist()) if len(self._values) < 3 else set()
+            self._values |= (
+                set(np.unique(known[:1000]).tolist()) if len(self._values) < 3 else set()
+            )
         if self._counting:
             begun = self._last is not None
             self._first = self._first if begun else float(known[0])

@@ -102,6 +102,11 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def quoted(names: Sequence[str]) -> list[str]:
+    """Names for a message, in which one that is empty can be seen."""
+    return [name if name else "''" for name in names]
+
+
 def refuse_columns(X: Any, what: str = "X", error: type[Exception] = ValueError) -> None:
     """Raise an error that names columns of a frame that are not numbers, or share a name.
 

@@ -16,6 +16,7 @@ from isinglass.errors import AuditError
 from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
 

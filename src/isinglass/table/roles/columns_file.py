@@ -11,7 +11,6 @@ from isinglass import field_checks
 from isinglass.documents import DocumentError, read_toml
 from isinglass.errors import TableError
 from isinglass.formats import shorten
-from isinglass.messages import spell
 from isinglass.table.columns import listed
 from isinglass.table.number_format import MARKS, NumberFormat
 from isinglass.table.prepare import MISSING
@@ -49,6 +48,14 @@ class ColumnEntry:
     def is_number(self) -> bool:
         """Whether it is perturbed, compared and counted as a number."""
         return self.use is None and self.role == "number"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a guaranteed model counts it; a constant too, until its owner drops it.
+
+        That a column holds one value only is a fact of the table, and must not decide.
+        """
+        return self.use is None and self.role in ("number", "category", "constant")
 
     @property
     def is_category(self) -> bool:
@@ -116,7 +123,7 @@ def read_columns(path: str | Path) -> ColumnsFile:
         if len(several := made.named(role)) > 1:
             raise TableError(
                 f"columns file {path}: columns {listed(several)} all have the role {role}; leave "
-                "it to one, and give the others use = \"drop\""
+                'it to one, and give the others use = "drop"'
             )
     return made
 
@@ -180,18 +187,14 @@ def _lacks(role: str, entry: dict[str, Any]) -> bool:
 
 def _values(given: Any) -> tuple[Value, ...]:
     whole = isinstance(given, list) and given
-    if not whole or not all(
-        isinstance(v, str | bool) or field_checks.is_number(v) for v in given
-    ):
-        raise ValueError(
-            'categories must be "declare" or a list of texts, numbers, true or false'
-        )
+    if not whole or not all(isinstance(v, str | bool) or field_checks.is_number(v) for v in given):
+        raise ValueError('categories must be "declare" or a list of texts, numbers, true or false')
     return tuple(given)
 
 
 def _section(given: Any, where: str) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise TableError(f"{where}: expected entries such as role = \"number\"")
+        raise TableError(f'{where}: expected entries such as role = "number"')
     return given
 
 
@@ -214,12 +217,3 @@ def _refuse_strange(given: dict[str, Any], known: set[str], where: str) -> None:
             f"{where} has entries not known here: {listed(strange)}; known are "
             f"{', '.join(sorted(known))}"
         )
-
-
-def undeclared_sentence(columns: ColumnsFile, names: list[str]) -> str:
-    """What to say of columns that still have "declare" where a model needs a declaration."""
-    return (
-        f"columns without a declaration in {columns.name}: {listed(names)}; type bounds = [low, "
-        'high] or categories = [...] from a manual or a regulation, and not from this table, or '
-        f'use = "drop"; {spell("bounds")} may declare them instead'
-    )

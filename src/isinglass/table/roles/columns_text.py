@@ -30,7 +30,7 @@ def columns_text(look: TableLook, settings: ColumnsFile) -> str:
     gaps = look.incomplete
     if gaps and settings.missing == "error":
         lines.append(
-            "# columns miss values: missing = \"drop\" leaves those rows out, \"median\" fills them in"
+            '# columns miss values: missing = "drop" leaves those rows out, "median" fills them in'
         )
     labels = 0
     for column in look.columns:

@@ -222,7 +222,8 @@ class ColumnFacts:
         self._note_when(texts)
 
     def _note_signs(self, texts: Any) -> None:
-        pattern = r"^[^0-9]*?(?P<before>\p{Sc}|[A-Z]{3})?[^0-9]*[0-9][0-9.,'  ]*(?P<behind>\p{Sc}|[A-Z]{3})?"
+        sign = r"\p{Sc}|[A-Z]{3}"
+        pattern = rf"^[^0-9]*?(?P<before>{sign})?[^0-9]*[0-9][0-9.,' ]*(?P<behind>{sign})?"
         found = pc.extract_regex(texts, pattern)
         for part in ("before", "behind"):
             signs = pc.struct_field(found, part).drop_null().unique().slice(0, 3)

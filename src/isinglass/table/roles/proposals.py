@@ -174,9 +174,7 @@ def is_row_count(name: str, numbers: NumberFacts | None) -> bool:
 
 def _identifier(facts: ColumnFacts, why: str) -> tuple[str, str]:
     values = facts.values
-    repeats = (
-        _FEWEST_PERSONS <= values.different <= facts.known / 2 and values.share_repeated > 0.5
-    )
+    repeats = _FEWEST_PERSONS <= values.different <= facts.known / 2 and values.share_repeated > 0.5
     if repeats and names.names_person(facts.name):
         return "person", f"{why}, and most of them occur several times"
     if values.exact and values.different == facts.known:
@@ -208,9 +206,9 @@ def _text(facts: ColumnFacts) -> tuple[str, str]:
     values, known = facts.values, facts.known
     if len(facts.signs) > 1 and max(n.read for n in facts.numbers.values()) >= _READABLE * known:
         return "text", "amounts in several currencies, which are not one number"
-    if values.exact and values.different <= min(_MOST_CATEGORIES, max(2, known // 5)):
-        if facts.forms["prose"] < known / 2 or values.different <= _MOST_CATEGORIES // 8:
-            return "category", "few different texts"
+    few = values.exact and values.different <= min(_MOST_CATEGORIES, max(2, known // 5))
+    if few and (facts.forms["prose"] < known / 2 or values.different <= _MOST_CATEGORIES // 8):
+        return "category", "few different texts"
     if values.different >= _NEARLY * known:
         if facts.forms["prose"] >= 0.3 * known or facts.length > 40 * known:
             return "text", "free text, nearly all different"

@@ -84,7 +84,9 @@ def hash_texts(texts: Any) -> Words:
     if not len(column):
         return np.empty(0, dtype=np.uint64)
     buffers = column.buffers()
-    ends = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    ends = np.frombuffer(buffers[1], dtype=np.int64)[
+        column.offset : column.offset + len(column) + 1
+    ]
     data = np.frombuffer(buffers[2] or b"", dtype=np.uint8)
     found = np.empty(len(column), dtype=np.uint64)
     start = 0
