@@ -75,7 +75,7 @@ def test_a_shared_option_is_of_one_kind_and_says_one_thing():
 def test_every_command_that_writes_takes_o():
     writing = {name for name, c in commands() if "--out" in options(c)}
     assert writing == {
-        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "inspect", "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
         "reproduce", "demo", "ledger backup",
     }  # fmt: skip
     assert all("-o" in options(c)["--out"].opts for name, c in commands() if name in writing)
@@ -177,10 +177,10 @@ def test_a_demo_that_is_stopped_says_what_may_be_there(tmp_path, monkeypatch):
 
 def test_messages_name_parameters_and_the_command_line_its_options(table):
     opened = open_table("t.csv")
-    with pytest.raises(TableError, match="with `keep`, or leave them out with `drop`"):
+    with pytest.raises(TableError, match="leave them out with `drop`, .* `one_hot`, .* `keep`"):
         choose_columns(opened)
     said = inside("release", "t.csv", "-o", "r.parquet").stderr
-    assert "with --keep, or leave them out with --drop" in said
+    assert "leave them out with --drop id_card,id_tax, encode" in said
     assert (spell("missing", "drop"), spell("force", True)) == ("missing='drop'", "force=True")
     with spelled(cli.OptionSpelling()):
         assert spell("missing", "drop") == "--missing drop"
@@ -199,6 +199,7 @@ def test_no_sentence_below_the_command_line_names_an_option():
     root = Path(isinglass.__file__).parent
     # Commands are printed as they are typed, and pages have variables of CSS.
     printed = {"auditing/report/rerun.py", "auditing/tuning/search_space.py", "demo/story.py"}
+    printed |= {"table/roles/columns_text.py"}
     styled = {"demo/page.py", "plots/markup.py", "plots/style.py"}
     found = []
     for path in sorted(root.rglob("*.py")):

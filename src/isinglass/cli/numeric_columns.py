@@ -38,7 +38,7 @@ def read_numbers(
     opened = open_table(path, **reading)
     names = opened.schema.names
     # A column to leave out need not be in both files.
-    left_out = [name for name in names_to_drop(drop, names) if name in names]
+    left_out = [name for name in dict.fromkeys(names_to_drop(drop, names)) if name in names]
     columns = choose_columns(opened, drop=left_out, advice="leave them out with --drop")
     source = Source(opened, columns, missing=missing, advice=advice)
     size = 16 * source.n_columns * (opened.n_rows or 0)

@@ -15,6 +15,7 @@ from isinglass.method_names import METHODS
 if TYPE_CHECKING:
     from isinglass.perturb.base import Perturbation
     from isinglass.publish import Draft
+    from isinglass.table.read import Table
 
 Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
 
@@ -95,7 +96,6 @@ def release(
     from isinglass.cli.options import name_of, passphrase, perturbation_for
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import Caller, write_release
-    from isinglass.table.read import open_table
     from isinglass.table.scale import read_bounds
 
     if out.suffix.lower() in OTHER_KINDS:
@@ -125,14 +125,13 @@ def release(
     reading = chosen.reading
     apart = [n for n in (chosen.person, chosen.label) if n not in (*chosen.drop, *chosen.keep)]
     dropped = [*chosen.drop, *(n for n in apart if n is not None)]
-    if columns is None and use_key is None:
-        from isinglass.publish.unsaid import refuse_unsaid
 
-        refuse_unsaid(
-            open_table(table, **reading.file),
-            said={*dropped, *chosen.keep, *chosen.one_hot},
-            numbers=number,
-        )
+    def check(opened: Table) -> None:
+        if columns is None and use_key is None:
+            from isinglass.publish.unsaid import refuse_unsaid
+
+            refuse_unsaid(opened, said={*dropped, *chosen.keep, *chosen.one_hot}, numbers=number)
+
     limits = None if bounds is None else read_bounds(bounds)
     if limits is None and _scales(perturbation):
         limits = chosen.bounds
@@ -165,6 +164,7 @@ def release(
                 reads=[bounds, public_matrix, passphrase_file, columns, *also, policy_file(policy)],
                 writes={} if report is None else {"the report": report},
                 say=show.print_message,
+                check=check,
                 label=chosen.label,
                 person=chosen.person,
             ),

@@ -33,6 +33,8 @@ def refuse_unsaid(table: Table, *, said: Collection[str], numbers: Sequence[str]
         )
     if twice := sorted(set(plain) & set(said)):
         raise TableError(f"column {listed(twice)} is named in {spell('number')} and elsewhere")
+    if set(said) - set(schema.names):
+        return  # whoever gives the columns their roles says so
     rest = [n for n in schema.names if n not in said and n not in plain]
     text = [n for n in rest if not is_numeric(schema.field(n).type)]
     identifiers, labels = look_alikes(table, [n for n in rest if n not in text])

@@ -35,7 +35,7 @@ from isinglass.release_register import Register
 from isinglass.table.columns import choose_columns
 from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
-from isinglass.table.read import open_table
+from isinglass.table.read import Table, open_table
 from isinglass.table.reading import Reading, RememberedReading
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
@@ -67,13 +67,15 @@ class Caller:
     `home` is the folder of the owner's register; `reads` are other files the work was set up
     from, never to be written over; `writes` are files the program will write, by what they are,
     whose names no other file may take; `say` is called with a sentence about what the work needs
-    before it starts. `label` and `person` are columns that an audit with the key will want.
+    before it starts; `check` may refuse the table. `label` and `person` are columns that an audit
+    with the key will want.
     """
 
     home: str | Path | None = None
     reads: Sequence[str | Path | None] = ()
     writes: Mapping[str, Path] = field(default_factory=dict)
     say: Callable[[str], None] = lambda text: None
+    check: Callable[[Table], None] = lambda table: None
     label: str | None = None
     person: str | None = None
 
@@ -177,6 +179,7 @@ def write_release(
     refuse_targets(targets, [table, use_key, *caller.reads], force=force)
 
     opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    caller.check(opened)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
     notes: list[AnyNote] = []

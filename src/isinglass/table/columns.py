@@ -53,8 +53,10 @@ def choose_columns(
     text = [name for name in rest if not is_numeric(schema.field(name).type)]
     if text:
         if advice is None:
-            advice = f"pass them on as they are with {spell('keep')}, or leave them out with "
-            advice += spell("drop")
+            advice = (
+                f"leave them out with {spell('drop')}, encode those of few values with "
+                f"{spell('one_hot')}, or disclose them as they are with {spell('keep')}"
+            )
         raise TableError(f"{table.name} has columns that are not numbers: {listed(text)}; {advice}")
     if not rest and not one_hot:
         raise TableError(f"{table.name} has no numeric column left to perturb")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from isinglass.messages import spell
 from isinglass.table.roles import names
 from isinglass.table.roles.facts import ColumnFacts, NumberFacts
 
@@ -126,10 +127,8 @@ def _type(facts: ColumnFacts, numbers: NumberFacts | None) -> str:
 def _as_written(facts: ColumnFacts, mark: str) -> str:
     other = {".": "point", ",": "comma"}[mark]
     signs = " and a currency beside it" if facts.signs else ""
-    said = f"written as text with a decimal {other}{signs}: --decimal {mark} reads it"
-    if not facts.is_csv and facts.plain:
-        said = f"written as text: --decimal {mark} reads it"
-    return said
+    how = "" if not facts.is_csv and facts.plain else f" with a decimal {other}{signs}"
+    return f"written as text{how}: {spell('decimal', mark)} reads it"
 
 
 def _role(facts: ColumnFacts, numbers: NumberFacts | None) -> tuple[str, str]:
