@@ -129,7 +129,10 @@ def test_what_a_ledger_has_left(here):
         ([], "PUBLIC is missing"),
         (["--model", "t.csv", "--epsilon", "1", "--beta", "3"], "leave PUBLIC, --beta out"),
         (["--model", "--epsilon", "1", "--drop", "a"], "leave --drop out"),
-        (["t.csv", "--outlier-fraction", ".1", "--n-columns", "3"], "--n-columns: only with --model"),
+        (
+            ["t.csv", "--outlier-fraction", ".1", "--n-columns", "3"],
+            "--n-columns: only with --model",
+        ),
         (["t.csv", "--outlier-fraction", ".1", "--ledger", "l"], "--ledger: only with --model"),
         ([*PLAN[1:], "--n-columns", "0"], "--n-columns must be >= 1 and <= 1,024, got 0"),
         ([*PLAN[1:], "--n-columns", "2000"], "--n-columns must be"),

@@ -72,7 +72,10 @@ def test_what_is_broken_ends_with_1(tmp_path, monkeypatch):
         (("--records-per-person", "0"), "--records-per-person must be a whole number"),
         (("--bounds", "none.json"), "none.json cannot be read"),
         (("--bounds", "empty.json"), "names no column"),
-        (("--bounds", "b.csv", "--n-columns", "2"), "--bounds names the columns; leave --n-columns"),
+        (
+            ("--bounds", "b.csv", "--n-columns", "2"),
+            "--bounds names the columns; leave --n-columns",
+        ),
         (("--bounds", "table.csv"), "table.csv"),
     ],
 )

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from isinglass.errors import TableError
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.number_format import NumberFormat, blank_missing, numbers_written
+from isinglass.table.number_text import numbers_in
 
 #: A whole number in digits; and digits that are rather a name than a number, such as 007.
 _PLAIN = r"^-?(0|[1-9][0-9]{0,17})$"
@@ -82,15 +83,45 @@ class TextNumbers:
         mark = self._written.mark
         if mark is not None:
             added = [n for n in names if n not in self._marks and self._may_be_text(n)]
-            self._marks |= dict.fromkeys(added, mark)
+            self._marks |= dict.fromkeys(self._mostly_numbers(added, mark), mark)
             self.schema = self._typed(self._inner.schema)
-        self._single |= {n for n in names if n in self._marks}
+        single = [n for n in names if n in self._marks]
+        self._single |= set(single)
         rest = [n for n in names if n not in self._marks]
+        return [*self._without_numbers(single), *self._rest_singly(rest)]
+
+    def _rest_singly(self, rest: Sequence[str]) -> list[str]:
         if self.is_csv:
             return self._inner.read_singly(rest)  # type: ignore[no-any-return]
         from isinglass.table.columns import is_numeric
 
         return [n for n in rest if not is_numeric(self._inner.schema.field(n).type)]
+
+    def _without_numbers(self, names: Sequence[str]) -> list[str]:
+        """Columns that hold something at the beginning of the file, and no number."""
+        first = next(iter(self._raw([], names, [])), None) if names else None
+        if first is None:
+            return []
+        found = []
+        for name in names:
+            numbers = numbers_written(
+                _texts(first.column(name)), self._marks[name], self._written.words
+            )
+            if numbers.null_count < len(numbers) and not _readable(numbers):
+                found.append(name)
+        return found
+
+    def _mostly_numbers(self, names: Sequence[str], mark: str) -> list[str]:
+        """Columns of which this mark reads no fewer values than a plain point does; one pass."""
+        marked, plain = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+        if not names:
+            return []
+        for batch in self._raw([], names, []):
+            for name in names:
+                texts = _texts(batch.column(name))
+                marked[name] += _readable(numbers_written(texts, mark))
+                plain[name] += _readable(numbers_in(texts))
+        return [n for n in names if marked[n] >= plain[n]]
 
     def _raw(
         self, plain: Sequence[str], texts: Sequence[str], other: Sequence[str]
@@ -170,6 +201,10 @@ def is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return kind in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def _readable(numbers: Any) -> int:
+    return int(pc.sum(pc.invert(pc.is_nan(numbers)), min_count=0).as_py())
 
 
 def _texts(column: Any) -> Any:

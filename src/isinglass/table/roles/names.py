@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile(
 )
 _PERSON = re.compile(
     rf"(^|_)({_WHO})s?(_?(id|ids|uid|uuid|{_NUMBER}|code|name))?$|(^|_)(iban|ssn|nin|pid|e_?mail|"
-    r"passport|phone|msisdn)$"
+    r"passport|phone|msisdn)$|^tail_number$|^(unit|engine|machine|vehicle|aircraft)_(id|no|nr|number)$"
 )
 #: Names of people and places they live at.
 _PERSONAL = re.compile(
