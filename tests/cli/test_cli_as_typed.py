@@ -33,7 +33,7 @@ from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reprodu
 #: What is typed, one line after the other; {w} is another word on each way. The last column is
 #: the exit code where it is not 0.
 LINES = [
-    ("inspect", "inspect t.csv -o {w}.toml", 0),
+    ("inspect", "inspect t.csv", 0),
     ("release", "release t.csv -o {w}.parquet --again", 0),
     ("release", "release t.csv -o {w}2.parquet --again --policy strict --report {w}.html", 1),
     ("detect", "detect t.csv", 0),
@@ -61,8 +61,8 @@ LINES = [
 ]  # fmt: skip
 #: Commands that print a document of their own with `--json`.
 WITH_JSON = (
-    "inspect", "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor", "reproduce",
-    "verify-privacy",
+    "inspect", "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor",
+    "reproduce", "verify-privacy",
 )  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,14 +94,16 @@ def _show(found: TableLook) -> None:
         right = head in ("distinct", "missing")
         drawn.add_column(head, justify="right" if right else "left", overflow="fold")
     for c in found.columns:
-        more = "" if c.exact else "about "
+        different = f"{c.distinct:,}" if c.exact else f"about {_rounded(c.distinct):,}"
         cells = (
             shorten(printable(c.name), 60) or "(no name)", f"{c.proposed}: {c.why}",
-            f"{more}{c.distinct:,}", f"{c.missing:,}" if c.missing else "", _to_do(c),
+            different, f"{c.missing:,}" if c.missing else "", _to_do(c),
         )  # fmt: skip
         drawn.add_row(*(Text(cell) for cell in cells))
-    console = Console(width=None if show.is_terminal() else 140, highlight=False, soft_wrap=False)
-    console.print(drawn)
+    page = io.StringIO()
+    width = shutil.get_terminal_size().columns if show.is_terminal() else 140
+    Console(file=page, width=width).print(drawn)
+    show.echo(*(line.rstrip() for line in page.getvalue().splitlines()))
     show.echo("", f"rows     {found.rows:,}")
     for line in notes(found):
         show.echo(line)
@@ -109,14 +113,15 @@ def notes(found: TableLook) -> list[str]:
     """What to say of the table as a whole."""
     lines = []
     if found.repeated_rows:
-        about = "" if found.exact else "about "
-        lines.append(f"repeated {about}{found.repeated_rows:,} rows say what an earlier one says")
+        n = found.repeated_rows
+        about = f"{n:,}" if found.exact else f"about {_rounded(n):,}"
+        lines.append(f"repeated {about} rows say what an earlier one says")
     if gaps := found.incomplete:
         lines.append(
             f"missing  {show.counted(gaps, 'column')} lack values: --missing drop leaves those "
             "rows out, --missing median fills them in"
         )
-    if ordered := [c.name for c in found.columns if c.ordered]:
+    if ordered := [c.name or "''" for c in found.columns if c.ordered]:
         from isinglass.table.columns import listed
 
         lines.append(
@@ -124,6 +129,11 @@ def notes(found: TableLook) -> list[str]:
             "release with --shuffle"
         )
     return lines
+
+
+def _rounded(number: int) -> int:
+    """An estimate without the digits that it does not know."""
+    return round(number, 2 - len(str(number)))
 
 
 def _to_do(c: Proposal) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isinglass.messages import spell
 from isinglass.table.roles import names
 from isinglass.table.roles.facts import ColumnFacts, NumberFacts
 
@@ -128,35 +127,35 @@ def _as_written(facts: ColumnFacts, mark: str) -> str:
     other = {".": "point", ",": "comma"}[mark]
     signs = " and a currency beside it" if facts.signs else ""
     how = "" if not facts.is_csv and facts.plain else f" with a decimal {other}{signs}"
-    return f"written as text{how}: {spell('decimal', mark)} reads it"
+    return f"text{how}"
 
 
 def _role(facts: ColumnFacts, numbers: NumberFacts | None) -> tuple[str, str]:
     name, values, known = facts.name, facts.values, facts.known
     if not known:
-        return "constant", "holds no value at all"
+        return "constant", "no value at all"
     if values.exact and values.different == 1:
-        return "constant", "holds one value only" + (", or none" if facts.missing else "")
+        return "constant", "one value only" + (", or none" if facts.missing else "")
     if is_row_count(name, numbers):
         return "identifier", "counts the rows"
     two = values.exact and values.different == 2
     if names.names_label(name) and two:
         how = "0 and 1" if numbers is not None and numbers.zero_one else "two values"
         if facts.is_text or numbers is None or numbers.zero_one:
-            return "label", f"holds {how} under a name that says what is to be found"
+            return "label", f"{how} under a name that says what is to be found"
     if facts.is_date or facts.forms["date"] >= _NEARLY * known:
-        return "date", "holds dates"
+        return "date", "dates"
     if facts.forms["time of day"] >= _NEARLY * known:
-        return "date", "holds times of the day"
+        return "date", "times of the day"
     for form in _FORMS_OF_IDENTIFIERS:
         if facts.forms[form] >= _NEARLY * known and (numbers is None or numbers.whole):
-            return _identifier(facts, f"its values have the form of {_an(form)}")
+            return _identifier(facts, f"written like {_an(form)}")
     if facts.is_text and names.names_personal(name):
-        return "identifier", "its name is that of people's names or addresses"
+        return "identifier", "named like people's names or addresses"
     if names.names_identifier(name) and (numbers is None or numbers.whole):
         few = values.exact and values.different <= 2 and not facts.is_text
         if not few:
-            return _identifier(facts, "its name is that of an identifier")
+            return _identifier(facts, "named like an identifier")
     if numbers is not None:
         return _number(facts, numbers)
     if facts.is_text:
@@ -175,9 +174,9 @@ def _identifier(facts: ColumnFacts, why: str) -> tuple[str, str]:
     values = facts.values
     repeats = _FEWEST_PERSONS <= values.different <= facts.known / 2 and values.share_repeated > 0.5
     if repeats and names.names_person(facts.name):
-        return "person", f"{why}, and most of them occur several times"
+        return "person", f"{why}, and repeats"
     if values.exact and values.different == facts.known:
-        return "identifier", f"{why}, and no two are the same"
+        return "identifier", f"{why}, all different"
     return "identifier", why
 
 
@@ -187,14 +186,14 @@ def _number(facts: ColumnFacts, numbers: NumberFacts) -> tuple[str, str]:
         if names.names_code(facts.name) and not _is_flag(facts, numbers):
             few = values.exact and values.different <= _MOST_CATEGORIES
             if few or values.different < facts.known / 2:
-                return "category", "whole numbers under a name of codes"
+                return "category", "whole numbers named like codes"
         least = min(abs(numbers.low), abs(numbers.high))
         all_differ = values.different >= _NEARLY * facts.known and facts.known >= 50
         if least >= 10 ** (_LONG - 1) and all_differ and not numbers.rising:
             return "identifier", "long whole numbers, nearly all different"
     if _is_flag(facts, numbers):
-        return "number", "holds 0 and 1"
-    return "number", "whole numbers" if numbers.whole else "numbers"
+        return "number", "0 and 1"
+    return "number", "whole numbers" if numbers.whole else "with decimals"
 
 
 def _is_flag(facts: ColumnFacts, numbers: NumberFacts) -> bool:
