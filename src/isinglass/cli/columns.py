@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isinglass.table.reading import Reading, RememberedReading
+    from isinglass.table.reading import TableReading, RememberedReading
     from isinglass.table.roles.columns_file import ColumnEntry, ColumnsFile
 
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class ColumnChoice:
     """The columns that a command drops, keeps and encodes, and what it knows of others."""
 
-    reading: Reading
+    reading: TableReading
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     one_hot: tuple[str, ...] = ()
@@ -49,13 +49,13 @@ def reading_of(
     delimiter: str | None = None,
     decimal: str | None = None,
     missing: str | None = None,
-) -> Reading:
+) -> TableReading:
     """How to read a table: as typed, else as its columns file says."""
-    from isinglass.table.reading import Reading
+    from isinglass.table.reading import TableReading
 
     if file is None:
-        return Reading(encoding or "utf8", delimiter, decimal, missing or "error")
-    return Reading(
+        return TableReading(encoding or "utf8", delimiter, decimal, missing or "error")
+    return TableReading(
         encoding or file.encoding,
         delimiter or file.delimiter,
         decimal or file.number_format,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from isinglass.publish.declared import Declared
     from isinglass.publish.model_charge import ModelCharge
-    from isinglass.table.reading import Reading
+    from isinglass.table.reading import TableReading
     from isinglass.table.roles.columns_file import ColumnsFile
 
 
@@ -234,8 +234,8 @@ def _declared(
     declared: Declared | None,
     drop: list[str],
     person: str | None,
-    reading: Reading,
-) -> tuple[Reading, list[str], str | None, Declared]:
+    reading: TableReading,
+) -> tuple[TableReading, list[str], str | None, Declared]:
     """What is dropped and declared, by options and by the columns file; the table is not opened.
 
     Numbers in text are told by their declaration alone: one record must not decide for a column.

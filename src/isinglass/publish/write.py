@@ -36,7 +36,7 @@ from isinglass.table.columns import choose_columns
 from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
-from isinglass.table.reading import Reading, RememberedReading
+from isinglass.table.reading import TableReading, RememberedReading
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
 
@@ -216,7 +216,7 @@ def write_release(
         notes.append(ReleaseNote(Concern.SEEDED))
 
     read_as = RememberedReading(
-        Reading(encoding, delimiter, decimal, missing), caller.label, caller.person
+        TableReading(encoding, delimiter, decimal, missing), caller.label, caller.person
     )
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)

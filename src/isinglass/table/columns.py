@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from isinglass.errors import TableError
 from isinglass.messages import spell
-from isinglass.table.read import Table
+
+if TYPE_CHECKING:
+    from isinglass.table.read import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _WORDS = ("encoding", "delimiter", "missing", "label", "person")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableReading:
     """How a file is read, and what is done about missing values."""
 
     encoding: str = "utf8"
@@ -33,7 +33,7 @@ class Reading:
 class RememberedReading:
     """What a key knows of how its table was read, and of columns that an audit will want."""
 
-    reading: Reading = Reading()
+    reading: TableReading = TableReading()
     label: str | None = None
     person: str | None = None
 
@@ -64,7 +64,7 @@ class RememberedReading:
             found.get("decimal"), marks, field_checks.names(found.get("missing_words", []), "words")
         )
         plain = decimal == NumberFormat()
-        reading = Reading(
+        reading = TableReading(
             words.get("encoding", "utf8"),
             words.get("delimiter"),
             None if plain else decimal,

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from isinglass.errors import TableError
+from isinglass.table.columns import is_numeric
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.number_format import NumberFormat, blank_missing, numbers_written
 from isinglass.table.number_text import numbers_in
@@ -93,8 +94,6 @@ class TextNumbers:
     def _rest_singly(self, rest: Sequence[str]) -> list[str]:
         if self.is_csv:
             return self._inner.read_singly(rest)  # type: ignore[no-any-return]
-        from isinglass.table.columns import is_numeric
-
         return [n for n in rest if not is_numeric(self._inner.schema.field(n).type)]
 
     def _without_numbers(self, names: Sequence[str]) -> list[str]:
