@@ -140,4 +140,4 @@ def test_files_are_read_through_one_door():
         for c in calls(p, {"json.loads", "json.load", "tomllib.loads", "tomllib.load"})
     ]
     # A contract goes through JSON once, in memory, to look as the ledger will keep it.
-    assert [c.partition(":")[0] for c in found] == ["curate/ledger/ledger.py"]
+    assert [c.partition(":")[0] for c in found] == ["curate/ledger/terms.py"]

@@ -34,6 +34,11 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, such as `1 row` or `2,000 rows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """Both ends, rounded outward so that whatever was between them still is; or a dash."""
     if low is None or high is None or not (finite(low) and finite(high)):

@@ -31,6 +31,8 @@ class RegisteredRelease:
     release: str
     method: str
     fingerprint: Fingerprint
+    #: Keyed digest of the file's bytes; None in lines of earlier versions.
+    digest: str | None = None
 
 
 class Register:
@@ -81,11 +83,18 @@ class Register:
         return [e for e in self._entries() if e.fingerprint.same_rows_as(fingerprint)]
 
     def add(
-        self, fingerprint: Fingerprint, *, release: str, method: str, again: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        release: str,
+        method: str,
+        digest: str | None = None,
+        again: bool = False,
     ) -> None:
         """Note a release, durably, before it is handed over; two at once do not both pass."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         facts = {"when": now, "release": release, "method": method}
+        facts |= {} if digest is None else {"digest": digest}
         line = json.dumps(facts | {"fingerprint": fingerprint.to_json()})
         try:
             with files.open_to_append(self._path) as handle:
@@ -106,7 +115,7 @@ class Register:
         """Note that a file was counted for a model, so that nobody scores it by mistake."""
         real = os.path.realpath(path)
         try:
-            line = json.dumps({"path": real, "digest": self._digest(real)})
+            line = json.dumps({"path": real, "digest": self.file_digest(real)})
             with files.open_to_append(self._folder / _COUNTED) as handle:
                 files.append_line(handle, line)
         except OSError as error:
@@ -117,15 +126,16 @@ class Register:
     def was_counted(self, path: str | Path) -> bool:
         """Whether a file is one that was counted for a model: the same path or bytes."""
         real = os.path.realpath(path)
-        digest = self._digest(real)
         counted = self._folder / _COUNTED
         try:
             lines = [line for line in counted.read_bytes().split(b"\n") if line]
+        except FileNotFoundError:
+            return False
         except OSError as error:
             raise ReleaseError(
                 f"the register of counted tables {counted} cannot be read: {error.strerror}"
             ) from None
-        cut = 0
+        digest, cut = self.file_digest(real), 0
         for line in lines:
             try:
                 facts = read_json(line)
@@ -140,7 +150,8 @@ class Register:
             )
         return False
 
-    def _digest(self, path: str) -> str:
+    def file_digest(self, path: str | Path) -> str:
+        """Keyed digest of a file's bytes, which tells nobody else which file it is of."""
         with open(path, "rb") as file:
             return hmac.new(
                 self._secret, hashlib.file_digest(file, "sha256").digest(), "sha256"
@@ -163,7 +174,10 @@ class Register:
                     field_checks.word(facts[name], name, longest=field_checks.LONGEST_NAME)
                     for name in ("when", "release", "method")
                 )
-                yield RegisteredRelease(when, release, method, prints)
+                digest = facts.get("digest")
+                if digest is not None:
+                    digest = field_checks.word(digest, "digest")
+                yield RegisteredRelease(when, release, method, prints, digest)
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue  # a line cut short by a crash: its release was never handed over
 

@@ -20,6 +20,7 @@ from isinglass.auditing.policy import Policy
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.report.sentences import sentences
 from isinglass.errors import AuditError, TableError
+from isinglass.files import home as files_home
 from isinglass.perturb.key import read_key
 
 RNG = np.random.default_rng(5)
@@ -140,8 +141,8 @@ def test_rows_are_matched_by_a_column_of_both(ids, tmp_path, given):
     np.testing.assert_allclose(given["released"][:, 0], X[rows, 0])
     assert given["released"].shape[1] == 1
     assert given["rows_correspond"] is True
-    assert "101 rows of t.parquet have no partner." in sentences(report.findings.notes)
-    assert "1 rows of r.csv have no partner." in sentences(report.findings.notes)
+    assert "Rows of t.parquet that have no partner: 101." in sentences(report.findings.notes)
+    assert "Rows of r.csv that have no partner: 1." in sentences(report.findings.notes)
 
 
 def test_missing_identifiers_shift_nobody():
@@ -260,7 +261,7 @@ def test_missing_rows_are_left_out_on_both_sides(tmp_path, given):
         audit_files(tmp_path / "t.parquet", written.release)
     report = audit_files(tmp_path / "t.parquet", written.release, missing="drop")
     np.testing.assert_array_equal(given["table"], np.delete(X, [3, 9], axis=0))
-    assert "2 rows of the table with missing values were left out." in sentences(
+    assert "Rows of the table with missing values that were left out: 2." in sentences(
         report.findings.notes
     )
 
@@ -287,7 +288,7 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, 
     assert not report.passed  # its metadata says that these rows had left before
     assert [p.met for p in report.findings.policy if p.demand == TOGETHER] == [False]
     # How often they had, the owner's register says.
-    assert any("0 of 1 other releases" in note for note in sentences(report.findings.notes))
+    assert any("least 1 other release, 0 were" in note for note in sentences(report.findings.notes))
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("ISINGLASS_HOME", str(tmp_path / "elsewhere"))
         report = audit_files(table, second.release, policy=policy)
@@ -312,6 +313,43 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, 
     FRAME[:50].drop(columns="tail").to_parquet(tmp_path / "4.parquet")
     with pytest.raises(AuditError, match=r"4\.parquet has 50 rows and the table has 300"):
         audit_files(table, second.release, other_releases=[tmp_path / "4.parquet"])
+
+
+def test_only_releases_of_these_rows_count_as_such(table, tmp_path, given):
+    first = release(FRAME, tmp_path / "1.parquet", ig.Distortion())
+    second = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
+    third = release(FRAME, tmp_path / "3.parquet", ig.Distortion())
+    elsewhere = FRAME.assign(**{c: RNG.random(N) for c in "abcd"})
+    another = release(elsewhere, tmp_path / "another.parquet", ig.Distortion())
+    copies = [tmp_path / f"copy{i}.parquet" for i in (1, 3)]
+    for copy, of in zip(copies, (first, third), strict=True):
+        copy.write_bytes(of.release.read_bytes())
+
+    def demand(*others):
+        report = audit_files(
+            table, third.release, policy=Policy(maximum_gain=1.0), other_releases=others
+        )
+        (line,) = [p for p in report.findings.policy if p.demand == TOGETHER]
+        told = [n for n in sentences(report.findings.notes) if "does not count" in n]
+        return line.met, line.measured.split()[0], [n.split()[0] for n in told]
+
+    one, two = first.release, second.release
+    assert demand(one, two) == (True, "2", [])
+    assert demand(one, another.release) == (False, "1", ["another.parquet"])
+    assert demand(one, copies[0]) == (False, "1", ["copy1.parquet"])
+    assert demand(one, copies[1]) == (False, "1", ["copy3.parquet"])  # the release itself
+    assert demand(copies[0], two) == (True, "2", [])  # under whatever name
+    # Lines of earlier versions do not say which file they are about: any may be it.
+    register = files_home() / "releases.jsonl"
+    lines = [json.loads(line) for line in register.read_text().splitlines()]
+    assert all(len(line["digest"]) == 64 for line in lines)
+    old = [{k: v for k, v in line.items() if k != "digest"} for line in lines]
+    register.write_text("".join(json.dumps(line) + "\n" for line in [old[0], *lines[1:]]))
+    assert demand(one, two) == (True, "2", [])
+    assert demand(two, another.release, one) == (True, "2", ["1.parquet"])
+    register.write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert demand(one, another.release) == (True, "2", [])
+    assert demand(one, copies[0]) == (False, "1", ["copy1.parquet"])
 
 
 def test_what_is_public_about_other_releases_goes_with_them(table, tmp_path, given):
@@ -358,7 +396,7 @@ def test_another_table_is_named_by_the_columns_it_lacks(tmp_path, given):
     written = release(FRAME, tmp_path / "r.parquet", ig.AdditiveNoise())
     with pytest.raises(AuditError, match=r"lacks columns the release was made from: b, d; it"):
         audit_files(FRAME[["a", "c", "tail"]], written.release)
-    with pytest.raises(AuditError, match=r"no numbers in columns the release was made from: b;"):
+    with pytest.raises(AuditError, match=r"not numbers among those the release was made from: b;"):
         audit_files(FRAME.assign(b="x"), written.release)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.linalg import hadamard
 
 import isinglass as ig
 from isinglass.auditing.files.audit_files import audit_files
@@ -48,6 +49,21 @@ def test_half_of_the_rows_are_as_much_of_a_leak_as_all_of_them(tmp_path):
     assert found.strongest().scored_by == "nearest record"
     assert found.strongest().gain > 0.95
     assert any("has 1,000 rows" in note and "has 500" in note for note in sentences(found.notes))
+
+
+@pytest.mark.parametrize("how", ["frequencies", "signs of rows and zeros"])
+def test_a_transform_along_the_rows_that_changes_their_number_is_undone(how, tmp_path):
+    if how == "frequencies":
+        found = np.fft.rfft(TABLE, axis=0)
+        released = np.hstack([found.real, found.imag])
+    else:
+        released = hadamard(1024)[:, :1000] @ TABLE
+    columns = [f"f{j}" for j in range(released.shape[1])]
+    pd.DataFrame(TABLE, columns=COLUMNS).to_csv(tmp_path / "table.csv", index=False)
+    pd.DataFrame(released, columns=columns).to_csv(tmp_path / "release.csv", index=False)
+    found = audit_files(tmp_path / "table.csv", tmp_path / "release.csv", random_state=1).findings
+    assert found.attackers[0].r2 > 0.99
+    assert any("transform along the rows" in note for note in sentences(found.notes))
 
 
 def test_rows_that_were_added_hide_no_record(tmp_path):

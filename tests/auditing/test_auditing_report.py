@@ -34,7 +34,7 @@ from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report import figures as charts
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.report import Report, without_records
-from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, named, tune_lines
+from isinglass.auditing.report.rerun import INNER, NAMED, audit_lines, names_given, tune_lines
 from isinglass.auditing.tuning import page as frontier_page
 from isinglass.auditing.tuning.figure import free_spot
 from isinglass.auditing.tuning.frontier import Frontier
@@ -381,12 +381,14 @@ def test_settings_that_reproduce_it_are_on_the_page(pages):
 
 
 def test_a_line_of_code_names_all_that_was_given_and_says_what_it_is():
-    given = named({
+    given = names_given(dict.fromkeys(NAMED) | {
         "labels": np.ones(3), "kept": np.ones((3, 1)), "other_releases": (np.ones(3),),
         "parameters": None, "attacks": "auto", "knowledge": "auto", "other_parameters": (),
         "random_state": 7,
     })  # fmt: skip
     assert given == ["labels", "kept", "other_releases"]
+    with pytest.raises(KeyError):
+        names_given({"labels": None})  # one that is forgotten is no default
     settings = {"given": given, "most_pairs": 0, "n_trials": 1, "random_state": 7}
     lines = audit_lines(replace(tiny(), settings=settings))
     assert lines[-1] == (
@@ -550,7 +552,7 @@ def test_the_public_edition_does_not_name_the_owners_file_anywhere():
     assert "payroll.csv" in report.html()
     for text in (report.html(public=True), json.dumps(report.to_json(public=True))):
         assert "payroll" not in text
-        assert "3 rows of the table have no partner." in text
+        assert "Rows of the table that have no partner: 3." in text
         assert "out.csv" in text
 
 
@@ -772,7 +774,7 @@ def test_a_search_is_repeated_by_its_command_and_its_seed():
     assert "linear" in _told(found, "t.csv").splitlines()[2]
     assert _told(found, "t.csv").splitlines()[2].startswith("→")
     assert "88 % to 94 %" in _told(found, "t.csv").splitlines()[2]
-    assert "out (1 of 3)" in _told(found, "t.csv")
+    assert "settings left out: 1 of 3" in _told(found, "t.csv")
 
 
 # The page a data-protection officer signs from.

@@ -15,6 +15,7 @@ from isinglass.auditing.tuning import evaluation as measured
 from isinglass.auditing.tuning import tune as searching
 from isinglass.auditing.tuning.effort import DECISIVE, Effort
 from isinglass.auditing.tuning.evaluation import AttackerGain, Measurement, measure
+from isinglass.auditing.tuning.guaranteed import ModelPoint, bound_of, guaranteed_points
 from isinglass.auditing.tuning.points import Point
 from isinglass.auditing.tuning.search_space import Candidate, candidates, refine, searchable
 from isinglass.cli.options import perturbation_for
@@ -30,6 +31,14 @@ def table():
     return np.random.default_rng(0).normal(size=(9000, 4))
 
 
+#: Models as they are compared: what they find does not depend on the settings.
+MODELS = (
+    ModelPoint(0.3, 1e-6, 0.149, 0.62, 0.55, 0.7, 3),
+    ModelPoint(1.0, 1e-6, 0.462, 0.85, 0.82, 0.88, 3),
+    ModelPoint(3.0, 1e-6, 0.905, 0.9, 0.87, 0.93, 3),
+)
+
+
 class Calls(list):
     """Settings and rows of every measurement; `efforts` are rows and efforts."""
 
@@ -42,6 +51,8 @@ class Calls(list):
 def made_up(monkeypatch):
     """Settings whose figures are known: more noise finds less and gives away less."""
     calls = Calls()
+
+    monkeypatch.setattr(searching, "guaranteed_points", lambda *given: MODELS)
 
     def made(candidate, table, seed, *, effort, **more):
         calls.append((candidate, len(table)))
@@ -139,6 +150,90 @@ def test_where_nothing_has_both_nothing_is_recommended(table, made_up):
     assert found.recommended is None
     assert found.code is None
     assert found.sentence.startswith("No setting that was tried keeps 99 %")
+
+
+def steps_of(table, made_up, **wishes):
+    found = ig.tune(table, ["gaussian"], random_state=1, **wishes)
+    found = replace(found, options=("--drop", "id", "--one-hot", "gear", "--missing", "drop"))
+    return found, found.next_steps("my t.csv")
+
+
+def test_where_nothing_has_both_the_cheapest_model_that_finds_enough_comes_first(table, made_up):
+    found, steps = steps_of(table, made_up, min_detection=0.8, max_attack_gain=0.01)
+    assert found.recommended is None
+    words = shlex.split(steps[0].command)
+    assert words[:5] == ["isinglass", "model", "my t.csv", "--drop", "id"]
+    assert words[5:7] == ["--epsilon", "1"]  # at 0.3 the lower limit is .55
+    assert "--one-hot" not in words  # a model takes categories as they are
+    assert "85 % of the same anomalies." in steps[0].sentence
+    assert "at most 46 % of the way" in steps[0].sentence
+    assert [s.command for s in steps if s.command][-1] == "isinglass plan 'my t.csv'"
+
+
+def test_a_model_that_finds_too_few_is_said_to(table, made_up, monkeypatch):
+    few = replace(MODELS[1], detection=0.2, detection_low=0.1)
+    monkeypatch.setattr(searching, "guaranteed_points", lambda *given: (few,))
+    _, steps = steps_of(table, made_up, min_detection=0.8, max_attack_gain=0.01)
+    assert "fewer than were asked for" in steps[0].sentence
+    assert "this model does not find them" in steps[0].sentence
+
+
+def test_a_setting_that_holds_a_weaker_attacker_is_named_with_the_assumption(table, made_up):
+    # An outsider gets a quarter of what an insider gets.
+    _, steps = steps_of(table, made_up, min_detection=0.7, max_attack_gain=0.2)
+    (step,) = [s for s in steps if s.command and " release " in s.command]
+    assert "If nobody who gets it knows more than an outsider" in step.sentence
+    assert shlex.split(step.command)[3:9] == [
+        "--drop", "id", "--one-hot", "gear", "--missing", "drop"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wish", [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0), (0.99, 0.01)])
+def test_there_is_always_something_to_do(table, made_up, wish):
+    found, steps = steps_of(table, made_up, min_detection=wish[0], max_attack_gain=wish[1])
+    assert any(step.command for step in steps)
+    if found.recommended is not None:
+        assert steps[0].command == found.command("my t.csv")
+
+
+def test_no_test_between_two_outcomes_passes_the_bound_and_one_reaches_it():
+    # A coin that tells the truth with odds e^epsilon is epsilon-private: hits minus false alarms.
+    for epsilon in (0.1, 1.0, 3.0):
+        truth = np.exp(epsilon) / (1 + np.exp(epsilon))
+        assert bound_of(epsilon, 0.0) == pytest.approx(truth - (1 - truth))
+    # And one that betrays everything with chance delta, and else answers so.
+    truth = (1 - 0.01) * np.e / (1 + np.e) + 0.01
+    assert bound_of(1.0, 0.01) >= truth - (1 - 0.01) / (1 + np.e) - 1e-12
+    assert bound_of(0.0, 0.01) == pytest.approx(0.01)
+    assert bound_of(60.0, 0.5) == 1.0
+
+
+def test_models_of_the_whole_table_are_compared_on_some_of_its_rows():
+    rng = np.random.default_rng(5)
+    table = np.column_stack([rng.normal(size=(4000, 3)), np.ones(4000)])
+    labels = np.arange(4000) % 100 == 0
+    table[labels, :3] += rng.choice([-9, 9], size=(40, 3))
+    found = guaranteed_points(table, np.arange(2000), labels, 20, ("1", "3"))
+    assert [m.epsilon for m in found] == [1.0, 3.0]
+    for model in found:
+        assert model.detection >= 0.6  # the strange ones are among the strongest
+        assert model.auc > 0.9
+        assert model.auc_low <= model.auc <= model.auc_high
+        assert model.detection_low <= model.detection <= model.detection_high
+        assert model.bound == bound_of(model.epsilon, model.delta)
+    (without,) = guaranteed_points(table, np.arange(2000), np.zeros(4000, dtype=bool), 20, ("3",))
+    assert without.auc is None
+
+
+def test_a_first_impression_attacks_an_eighth_in_full_on_few_rows(table, made_up):
+    found = ig.tune(table, ["gaussian", "uniform", "linear", "square"], quick=True, random_state=1)
+    sizes = [n for _, n in made_up]
+    assert sizes.count(1000) == 14
+    assert sizes.count(2000) in (2, 3, 4)  # two of them, and those next to the better one
+    assert {effort.name for n, effort in made_up.efforts if n == 2000} == {"all"}
+    assert found.settings["quick"] is True
+    with pytest.raises(ValueError, match="quick must be False"):
+        ig.tune(table, quick=True, thorough=True)
 
 
 def test_a_stopped_search_goes_on_where_it_stopped(table, made_up, tmp_path):
@@ -323,13 +418,15 @@ def test_known_anomalies_are_measured_and_may_be_demanded():
     table = rng.normal(size=(600, 3))
     labels = np.arange(600) % 20 == 0
     table[labels] += rng.normal(scale=8, size=(30, 3))
-    wishes = {"min_detection": 0.0, "max_attack_gain": 1.0, "attacks": ["naive"]}
+    wishes = {
+        "min_detection": 0.0, "max_attack_gain": 1.0, "attacks": ["naive"], "guaranteed": False
+    }  # fmt: skip
     found = ig.tune(table, ["linear"], labels=labels, random_state=1, **wishes)
     (point,) = found.points
     assert point.auc_table > 0.9
     assert point.auc == pytest.approx(point.auc_table)  # all distances are kept
     assert point.auc_low < point.auc < point.auc_high
-    assert "known anomalies have an area of" in found.sentence
+    assert "known anomalies are told from the others with an area of" in found.sentence
     assert found.recommended is not None
     strict = ig.tune(table, ["linear"], labels=labels, min_auc=1.0, random_state=1, **wishes)
     assert strict.recommended is None
@@ -339,7 +436,7 @@ def test_known_anomalies_are_measured_and_may_be_demanded():
 def test_the_same_results_in_several_processes(narrow, monkeypatch):
     monkeypatch.setattr(searching, "_WORTH_PROCESSES", 100)
     table = narrow[:300]
-    given = {"attacks": ["naive"], "random_state": 2}
+    given = {"attacks": ["naive"], "random_state": 2, "guaranteed": False}
     one, two = (ig.tune(table, ["linear"], n_jobs=n, **given) for n in (1, 2))
     assert one == two
 

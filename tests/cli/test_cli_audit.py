@@ -327,7 +327,16 @@ def test_a_second_release_is_attacked_together_with_the_first(run, folder):
     command = ["release", "t.parquet", "-o", "n.parquet", "--again", "--policy", "loose.toml"]
     result = run(*command)
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    missing = f"policy: {TOGETHER}: not met: 0 of 1 other release; add EARLIER with --also"
+    assert missing in result.stderr
+    # A release of another table of the same size does not stand in for the one that left.
+    other = np.random.default_rng(9).random((200, 3))
+    with pytest.warns(ig.PrivacyWarning):
+        ig.write_release(other, folder / "other.parquet", ig.Rotation(optimize=None))
+    result = run(*command, "--also", "other.parquet")
+    assert result.returncode == 1, result.stderr
+    assert missing in result.stderr
+    assert not (folder / "n.parquet").exists()
     result = run(*command, "--also", "r.parquet", "--json")
     assert result.returncode == 0, result.stderr
     assert list(json.loads(result.stdout)) == [

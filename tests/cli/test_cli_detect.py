@@ -309,7 +309,7 @@ BAD = [
     ("nothing.parquet", [], "nothing.parquet has no rows"),
     ("one.csv", [], "has a single row"),
     ("ragged.csv", [], "row 5 .* has 2 fields where the header has 3"),
-    ("text.csv", [], "not numbers: b; .*--discrete.*--drop"),
+    ("text.csv", [], "not numbers: b; .*--drop.*--discrete"),
     ("names.csv", ["--drop", "*"], "no numeric column"),
     ("nan.csv", [], r"a \(1\), c \(1\); .*--missing"),
     ("holes.csv", ["--missing", "drop"], "missing value in every row"),

@@ -177,10 +177,13 @@ def test_a_demo_that_is_stopped_says_what_may_be_there(tmp_path, monkeypatch):
 
 def test_messages_name_parameters_and_the_command_line_its_options(table):
     opened = open_table("t.csv")
-    with pytest.raises(TableError, match=r"leave them out with `drop`, .* `one_hot`, .* `keep`"):
+    with pytest.raises(
+        TableError, match=r"leave them out with `drop`, .* or disclose them: `keep`"
+    ):
         choose_columns(opened)
     said = inside("release", "t.csv", "-o", "r.parquet").stderr
-    assert "leave them out with --drop id_card,id_tax, encode" in said
+    assert "; leave them out with --drop id_card,id_tax, encode" in said
+    assert "with --one-hot, or disclose them: --keep writes their values" in said
     assert (spell("missing", "drop"), spell("force", True)) == ("missing='drop'", "force=True")
     with spelled(cli.OptionSpelling()):
         assert spell("missing", "drop") == "--missing drop"

@@ -12,7 +12,7 @@ from tests.cli.test_cli_model import document, refused, write
 
 import isinglass as ig
 from isinglass.curate.ledger.model_spend import ModelSpend, ModelTotals
-from isinglass.detect.private.card import PUBLIC_DATA
+from isinglass.detect.private.public_data import public_data
 from isinglass.publish.model_plan import Budget, plan_models
 
 PLAN = ("plan", "--model", "--epsilon", "0.25")
@@ -56,7 +56,7 @@ def test_a_year_of_months(monkeypatch):
         "columns", "records_per_person", "noise", "reliable", "settled", "by_records_per_person",
         "on_public_data", "sentence",
     ]  # fmt: skip
-    assert found["on_public_data"] == PUBLIC_DATA
+    assert found["on_public_data"] == public_data(2, pure=False)
     assert found["sentence"] == shown[0]
 
 

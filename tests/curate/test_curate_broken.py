@@ -164,16 +164,16 @@ BROKEN = [
 def test_what_is_broken_is_found_and_named(mechanism, problem):
     found = falsify(mechanism, [1, 2, 3, 4, 5], most=3)
     if problem is None:  # an unusual coin that errs more than it must breaks nothing
-        assert found.holds
+        assert found.passed
         return
-    assert not found.holds
+    assert not found.passed
     assert any(said.startswith(problem) for said in found.problems), found
 
 
 def test_a_factor_of_two_holds_once_it_is_declared_and_paid_for():
     mechanism = bounded_mechanism(SteepAndSaid(2, 1.0), "0.5")
     found = falsify(mechanism, [1, 2, 3], most=4)
-    assert found.holds
+    assert found.passed
     assert found.allowed == 1
     assert found.worst == pytest.approx(1, rel=1e-12)
 

@@ -196,10 +196,10 @@ def test_a_refusal_keeps_asked_spent_and_left_apart_and_shows_no_place():
     error = refusal.value
     assert (error.row, error.asked, error.spent, error.left) == (1, 200_000, 912_500, 87_500)
     assert str(error) == (
-        "row 1 of the batch asked for epsilon 0.2, but of the table's budget of 1 a place, 0.9125 "
-        "is spent within its reach (0.1 of it by earlier rows of this batch) and 0.0875 is left; a "
-        "query of epsilon 0.0875 or less still fits here; the batch was refused whole: nothing was "
-        "spent"
+        "row 1 of the batch asked for epsilon 0.2, but around this record 0.9125 of the table's "
+        "budget of 1 is already used (0.1 of it by earlier rows of this batch) and 0.0875 is left; "
+        "a query of epsilon 0.0875 or less still fits here; the batch was refused whole: nothing "
+        "was spent"
     )
     assert "7654321" not in str(error)
     assert ask(budget, [query(here, 187_500)])
@@ -209,7 +209,7 @@ def test_a_refusal_keeps_asked_spent_and_left_apart_and_shows_no_place():
 
 
 def test_more_than_the_cap_is_refused_the_same_way():
-    with pytest.raises(BudgetError, match=r"asked for epsilon 1\.5, but .* 0 is spent") as refusal:
+    with pytest.raises(BudgetError, match=r"asked for epsilon 1\.5, but .* 0 of the ") as refusal:
         SpatialBudget(line(), ONE).price([query(0, 1_500_000)], "u")
     assert (refusal.value.asked, refusal.value.spent, refusal.value.left) == (1_500_000, 0, ONE)
 
@@ -231,7 +231,9 @@ def test_users_who_collude_get_no_more_than_the_table_allows():
             if ask(budget, [query(0, 100_000)], user):
                 got[user] += 100_000
     assert sum(got.values()) == ONE
-    with pytest.raises(BudgetError, match="of the table's budget of 1 a place, 1 is spent"):
+    with pytest.raises(
+        BudgetError, match="around this record 1 of the table's budget of 1 is already used"
+    ):
         budget.price([query(0, 1)], "somebody new")
 
 
@@ -239,7 +241,7 @@ def test_a_user_is_kept_to_a_share_and_told_so():
     budget = SpatialBudget(line(), ONE, 400_000)
     assert ask(budget, [query(0, 300_000)], "a")
     assert ask(budget, [query(0, 300_000)], "b")
-    with pytest.raises(BudgetError, match=r"the user's own budget of 0\.4 a place, 0\.3 is") as e:
+    with pytest.raises(BudgetError, match=r" 0\.3 of the user's own budget of 0\.4 is") as e:
         budget.price([query(0, 200_000)], "a")
     assert (e.value.asked, e.value.spent, e.value.left) == (200_000, 300_000, 100_000)
     assert ask(budget, [query(10, 400_000)], "a")  # elsewhere the share is whole

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,6 +119,24 @@ def test_the_radius_means_the_same_to_the_detector():
         below = RadiusOutliers(beta=beta, r=float(np.nextafter(found.r, 0))).fit(table)
         assert len(at.outliers_) == found.flagged == 20
         assert len(below.outliers_) == 21
+
+
+def test_a_short_radius_flags_the_same_records():
+    table = np.random.default_rng(5).normal(size=(400, 7)) * 1e3
+    truth = np.arange(400) % 9 == 0
+    for how in ({"outlier_fraction": "0.05"}, {"labels": truth}):
+        exact = choose_beta_r(table, beta=7, **how)
+        short = choose_beta_r(table, beta=7, short=True, **how)
+        assert short == replace(exact, r=short.r)
+        assert exact.r < short.r < exact.r * 1.01
+        assert len(repr(short.r)) < len(repr(exact.r)) - 6
+        flagged = (RadiusOutliers(beta=7, r=r).fit(table).outliers_ for r in (short.r, exact.r))
+        assert len({tuple(sorted(rows)) for rows in flagged}) == 1
+    # Two records apart by the last bit only: no shorter radius tells them from each other.
+    pair = np.array([[0.0], [1.1], [-np.nextafter(1.1, 2)]])
+    exact = choose_beta_r(pair, outlier_fraction="0.3", beta=1)
+    assert choose_beta_r(pair, outlier_fraction="0.3", beta=1, short=True) == exact
+    assert choose_beta_r([[0.0], [0.0]], outlier_fraction="0", beta=1, short=True).r == 0.0
 
 
 def test_a_hand_made_table():

@@ -48,7 +48,7 @@ GIVEN = {
 @pytest.mark.parametrize("k", [1, 2])
 def test_whatever_falsify_passes_is_compiled_with_its_own_coin(name, k):
     given = GIVEN[name]
-    assert falsify(given, UNIVERSE, most=2).holds
+    assert falsify(given, UNIVERSE, most=2).passed
     made = compile_mechanism(given, k=k)
     assert made.micro == 2 * given.micro
     for near in range(9):
@@ -57,7 +57,7 @@ def test_whatever_falsify_passes_is_compiled_with_its_own_coin(name, k):
             expected = given.coin.probability(given.multiple(own, near)) * math.exp(-gain / 4)
             assert made.error_probability(own, near) == pytest.approx(expected, rel=1e-12)
     found = falsify(made, UNIVERSE, most=2)
-    assert found.holds, found
+    assert found.passed, found
     losses = [made.loss((1, near), (0, near - 1)) for near in range(1, 8)]
     assert max(losses) <= made.guarantee().worst_case
 

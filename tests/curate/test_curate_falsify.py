@@ -39,7 +39,7 @@ def test_differentially_private_mechanisms_keep_their_promise_exactly(universe, 
             dp_mechanism(beta, r, e, cap=cap),
         ):
             found = falsify(mechanism, universe, most=3)
-            assert found.holds, found
+            assert found.passed, found
             # No slack either: the price is what the worst pair costs.
             assert found.worst == pytest.approx(e, rel=1e-12)
             assert found.tables == 4 ** len(universe)
@@ -52,7 +52,7 @@ def test_differentially_private_mechanisms_keep_their_promise_exactly(universe, 
 def test_sensitively_private_mechanisms_keep_their_promise_exactly(universe, r, beta, k, e):
     for cap in CAPS:
         found = falsify(sensitive_mechanism(beta, r, e, k=k, cap=cap), universe, most=3)
-        assert found.holds, found
+        assert found.passed, found
         assert found.worst == pytest.approx(e, rel=1e-12)
         assert 0 < found.pairs <= len(universe) * 3 * 4 ** (len(universe) - 1)
 
@@ -66,7 +66,7 @@ def test_compiled_mechanisms_keep_their_promise_twice_over(universe, r, beta, k,
         for cap in CAPS:
             mechanism = compile_mechanism(given, k=k, cap=cap)
             found = falsify(mechanism, universe, most=3)
-            assert found.holds, found
+            assert found.passed, found
             assert found.allowed == e
             assert found.worst <= e / 2 * (1 + 1e-12) or cap == 1
 
@@ -81,9 +81,9 @@ def test_other_radii_and_distances_in_two_columns(r, metric):
         sensitive_mechanism(2, r, 1),
         sparse_mechanism(2, r, 1),
     ):
-        assert falsify(mechanism, universe, most=3, metric=metric).holds
+        assert falsify(mechanism, universe, most=3, metric=metric).passed
     declared = declare("euclidean", None, [1.0, 4.0], 2)
-    assert falsify(mechanism, universe, most=3, metric=declared).holds
+    assert falsify(mechanism, universe, most=3, metric=declared).passed
 
 
 @pytest.mark.parametrize(("beta", "k"), [(2, 1), (3, 1), (3, 2)])
@@ -106,7 +106,7 @@ def test_a_brute_force_of_ten_lines_finds_the_same(beta, k):
                 (a, b) = chances
                 worst = max(worst, abs(math.log(a / b)), abs(math.log((1 - a) / (1 - b))))
     found = falsify(sensitive_mechanism(beta, 1, e, k=k), [0, 1, 2], most=3)
-    assert found.holds
+    assert found.passed
     assert found.pairs == pairs
     assert found.worst == pytest.approx(worst, rel=1e-12)
 
@@ -129,12 +129,12 @@ class Crowd(Question):
 
 
 def test_a_definition_of_ones_own_goes_through():
-    assert falsify(bounded_mechanism(Crowd(), 1), [0, 1, 2, 3], most=4).holds
+    assert falsify(bounded_mechanism(Crowd(), 1), [0, 1, 2, 3], most=4).passed
     local = Crowd()
     local.influence = 2.0
-    assert falsify(bounded_mechanism(local, 1), [0, 1, 2, 3], most=4).holds
+    assert falsify(bounded_mechanism(local, 1), [0, 1, 2, 3], most=4).passed
     local.influence = 1.0
-    assert not falsify(bounded_mechanism(local, 1), [0, 1, 2, 3], most=4).holds
+    assert not falsify(bounded_mechanism(local, 1), [0, 1, 2, 3], most=4).passed
 
 
 def test_a_look_may_ask_about_other_places():

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from isinglass.errors import TableError
-from isinglass.table import number_blocks as reading
+from isinglass.table import value_codes
+from isinglass.table.columns import Columns
 from isinglass.table.number_blocks import (
-    Features,
     TableBlocks,
     choose_features,
     count_marked,
@@ -77,7 +77,7 @@ def test_every_kind_of_table_gives_the_same_rows(kind, max_rows, tmp_path):
 
 def test_a_pass_broken_off_changes_nothing_about_the_next():
     frame = FRAME.assign(a=FRAME.a.where(np.arange(300) % 3 > 0))
-    rows = TableBlocks(SmallBatches(frame), Features(("a",), ("town",)), missing="drop")
+    rows = TableBlocks(SmallBatches(frame), Columns(("a",), coded=("town",)), missing="drop")
     stream = rows.blocks(10)
     next(stream)
     stream.close()
@@ -104,7 +104,7 @@ def test_row_numbers_skip_what_was_dropped():
     keep = np.ones(300, dtype=bool)
     keep[[0, 5, 8, *range(14, 35), 299]] = False  # whole batches of seven among them
     frame = FRAME.assign(a=FRAME.a.where(keep))
-    rows = TableBlocks(SmallBatches(frame), Features(("a", "b")), missing="drop")
+    rows = TableBlocks(SmallBatches(frame), Columns(("a", "b")), missing="drop")
     assert rows.n_rows is None
     np.testing.assert_array_equal(rows_of(rows, 50)[:, 0], FRAME.a[keep])
     assert rows.n_rows == keep.sum()
@@ -150,7 +150,7 @@ def test_what_may_be_discrete(column):
 def test_what_may_not_be_discrete(monkeypatch):
     with pytest.raises(TableError, match="column c holds neither text nor numbers"):
         rows_of(read_blocks(pa.table({"c": [[1], [2]]}), discrete=["c"]))
-    monkeypatch.setattr(reading, "MOST_VALUES", 2)
+    monkeypatch.setattr(value_codes, "MOST_VALUES", 2)
     with pytest.raises(TableError, match="column town has more than 2 different values"):
         rows_of(read_blocks(FRAME, discrete=["town", "gear"]))
 
@@ -198,7 +198,7 @@ def test_columns_are_dropped_by_name():
     names = ["a", "meta_x", "meta_y", "Meta", "x[1]", "label"]
     table = open_table(pa.table([pa.array([0.0])] * 6, names=names))
     chosen = choose_features(table, drop=["meta_x", "meta_y", "x[1]"], label="label")
-    assert chosen == Features(("a", "Meta"))
+    assert chosen == Columns(("a", "Meta"))
     for wrong, words in (
         ({"drop": ["b"]}, "no column named b; it has a, meta_x"),
         ({"label": "b*"}, r"no column named b\*"),
@@ -214,7 +214,7 @@ def test_a_table_that_changes_is_noticed():
     table = SmallBatches(FRAME)
     table.n_rows = 299
     with pytest.raises(TableError, match="changed while it was read"):
-        rows_of(TableBlocks(table, Features(("a",))))
+        rows_of(TableBlocks(table, Columns(("a",))))
 
 
 def test_no_rows_at_all():

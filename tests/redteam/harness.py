@@ -88,7 +88,9 @@ class Case:
 
 
 class RefusedError(Exception):
-    """The command said no, in one sentence."""
+    """The command said no, in one sentence and by its exit code."""
+
+    code = 2
 
 
 def isinglass(*arguments: str | Path) -> str:
@@ -108,7 +110,9 @@ def isinglass(*arguments: str | Path) -> str:
     except SystemExit as end:
         if end.code not in (None, 0):
             said = err.getvalue().strip().splitlines()
-            raise RefusedError(f"{arguments[0]}: exit {end.code}: {said[-1:]}") from None
+            refused = RefusedError(f"{arguments[0]}: exit {end.code}: {said[-1:]}")
+            refused.code = int(end.code)
+            raise refused from None
     finally:
         sys.argv = argv
         for number, handler in before.items():

@@ -318,7 +318,7 @@ def test_damaged_bytes_never_do_more_than_raise(tmp_path):
         ("t.parquet", "a,b\n1,SECRET\n", "cannot be read as Parquet"),
         ("t.arrow", "a,b\n1,SECRET\n", "cannot be read as Arrow"),
         ("t.csv.gz", "a,b\n1,SECRET\n", "compressed data"),
-        ("t.xlsx", "PK SECRET", "ending that says nothing; use .csv"),
+        ("t.xlsx", "PK SECRET", "isinglass reads no .xlsx files; save it as .csv, "),
         ("t.feather", "FEA1 SECRET", "version 1"),
     ],
 )

@@ -97,6 +97,15 @@ def test_numbers_in_text_by_the_mark_that_reads_them(texts, mark, first_unread):
     assert (found.proposed, found.decimal, found.first_unread) == ("number", mark, first_unread)
 
 
+@pytest.mark.parametrize(("word", "mark"), [("n.a.", None), ("#DIV/0!", "."), ("", None)])
+def test_what_inspect_takes_for_missing_is_read_as_missing(tmp_path, word, mark):
+    (tmp_path / "t.csv").write_text(f"a,b\n1.5,x\n{word},y\n2.5,x\n3,y\n" * 1)
+    found = look_at_table(open_table(tmp_path / "t.csv")).columns[0]
+    assert (found.proposed, found.missing, found.decimal) == ("number", 1, mark)
+    opened = open_table(tmp_path / "t.csv", decimal=mark)
+    assert [len(batch) for batch in opened.batches(["a"])] == [4]
+
+
 def test_what_could_be_read_both_ways_is_decided_by_the_others_or_by_the_owner():
     both = ["1,234", "2,500"] * 10
     assert only(both).decimal == "."

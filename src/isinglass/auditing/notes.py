@@ -30,6 +30,7 @@ class Kind(Enum):
     COLUMNS_NOT_AS_CLAIMED = auto()
     VALUES_NOT_AS_CLAIMED = auto()
     NOISE_NOT_AS_CLAIMED = auto()
+    MOMENTS_NOT_AS_CLAIMED = auto()
     # How two files were brought together.
     TEXT_AS_NUMBERS = auto()
     TEXT_LEFT_OUT = auto()
@@ -45,6 +46,7 @@ class Kind(Enum):
     OTHER_LENGTH = auto()
     TRANSPOSED = auto()
     OTHER_SHAPE = auto()
+    ROWS_TRANSFORMED = auto()
     SEVERAL_ROWS_TOGETHER = auto()
     SEVERAL_ROWS_AS_ONE = auto()
     ORDER_CANNOT_BE_TOLD = auto()
@@ -54,6 +56,7 @@ class Kind(Enum):
     SECRET_ORDER_STAYS = auto()
     SEED_GUESSED = auto()
     OTHER_RELEASE_UNMATCHED = auto()
+    OTHER_RELEASE_UNKNOWN = auto()
     OTHER_RELEASES_MISSING = auto()
     # What was assumed.
     PARAMETERS_KNOWN = auto()

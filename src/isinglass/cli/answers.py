@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isinglass.cli import show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.curate.guarantee import Guarantee
@@ -91,7 +92,7 @@ def tell_prices(prices: Sequence[Price], promise: Guarantee) -> None:
     """Prices to a person."""
     left = min(price.left for price in prices)
     show.echo(
-        f"{show.counted(len(prices), 'record')} would cost {_total(prices):g} in all, and leave "
+        f"{counted(len(prices), 'record')} would cost {_total(prices):g} in all, and leave "
         f"{left:g} or more at each place; nothing was asked"
     )
     show.echo(f"guarantee: {promise.sentence()}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isinglass.table.reading import TableReading, RememberedReading
+    from isinglass.table.reading import RememberedReading, TableReading
     from isinglass.table.roles.columns_file import ColumnEntry, ColumnsFile
 
 

@@ -56,12 +56,14 @@ def _guaranteed(story: Story) -> list[str]:
         f"  found       {told.found} of the {story.top} strongest outliers, by anybody who has the "
         "model; it misses what is",
         "              strange only in how values go together",
+        f"              {told.forest_found} by an isolation forest without privacy, which misses "
+        "such things, too",
         f"  got back    {words.share(told.read)} of the values that are missing in a record of "
         f"aurora's; {words.share(told.read_uncounted)} where",
         "              the record was not counted: nearly the same, as is proved",
         f"  guarantee   epsilon {told.epsilon:g}, delta {told.delta:g} for every record: from even "
-        "odds, nobody can be surer",
-        f"              than {words.share(told.certainty)} that it was counted",
+        "odds, nobody is right",
+        f"              more often than {words.share(told.certainty)} about whether it was counted",
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +89,7 @@ def detect(
     label = chosen.label
     out_of_it = [*chosen.drop, *chosen.keep, *([chosen.person] if chosen.person else [])]
     features = choose_features(table, discrete=chosen.one_hot, drop=out_of_it, label=label)
-    names = [*features.numeric, *features.discrete]
+    names = [*features.numeric, *features.coded]
     factors = weights_for(weights, names, table.name)
     _mention_kept(file, names)
     if columns is None:
@@ -141,7 +142,7 @@ def detect(
     tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
-        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
+        tell(f"{counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
 
 

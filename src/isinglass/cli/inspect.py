@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.table.roles.look import TableLook
@@ -118,7 +119,7 @@ def notes(found: TableLook) -> list[str]:
         lines.append(f"repeated {about} rows say what an earlier one says")
     if gaps := found.incomplete:
         lines.append(
-            f"missing  {show.counted(gaps, 'column')} lack values: --missing drop leaves those "
+            f"missing  {counted(gaps, 'column')} lack values: --missing drop leaves those "
             "rows out, --missing median fills them in"
         )
     if ordered := [c.name or "''" for c in found.columns if c.ordered]:

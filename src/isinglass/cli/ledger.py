@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import counted, echo, print_json, print_message, saying
+from isinglass.cli.show import echo, print_json, print_message, saying
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger

@@ -160,7 +160,12 @@ def plan(
         from isinglass.curate.planning.choose import choose_beta_r
 
         chosen = choose_beta_r(
-            X, outlier_fraction=outlier_fraction, labels=labels, beta=beta, space=declared
+            X,
+            outlier_fraction=outlier_fraction,
+            labels=labels,
+            beta=beta,
+            space=declared,
+            short=True,
         )
         beta, r = chosen.beta, chosen.r
     if target_recall is None and epsilon is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def release(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    rows, columns = show.counted(written.rows, "row"), show.counted(written.columns, "column")
+    rows, columns = counted(written.rows, "row"), counted(written.columns, "column")
     show.echo(f"release  {written.release}  ({rows}, {columns})")
     show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
     if written.public_file is not None:

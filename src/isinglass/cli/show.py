@@ -37,11 +37,6 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def counted(number: int, what: str) -> str:
-    """A count with its noun, such as `1 row` or `2,000 rows`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def command_line() -> str:
     """The command as it was typed, with files by their names and not their folders."""
     words = []

@@ -90,6 +90,11 @@ def _guaranteed(story: Story) -> dict[str, Any]:
         "chapter": told,
         "certainty": words.share(told.certainty),
         "found": _row(best, told.found / story.top, f"{told.found}/{story.top}"),
+        "forest": _row(
+            "By an isolation forest that sees the flights themselves, without privacy",
+            told.forest_found / story.top,
+            f"{told.forest_found}/{story.top}",
+        ),
         "got_back": _row(guess, told.read, read, mark=told.read_uncounted, below=blind),
     }
 

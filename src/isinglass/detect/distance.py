@@ -17,6 +17,7 @@ from isinglass.detect.neighbor_index import Searcher
 from isinglass.detect.same_rows import SameRows
 from isinglass.detect.top_n import Strongest, at_least, strongest
 from isinglass.errors import TableError
+from isinglass.formats import counted
 from isinglass.kernels import nearest
 from isinglass.progress import Progress, quiet
 from isinglass.threads import as_scikit_learn
@@ -41,7 +42,7 @@ class Ranking:
     scores: Doubles
 
     def __repr__(self) -> str:
-        return f"Ranking({len(self.rows)} rows, strongest first)"
+        return f"Ranking({counted(len(self.rows), 'row')}, strongest first)"
 
 
 class DistanceOutliers(Detector):

@@ -22,7 +22,7 @@ def kernel(function: Function) -> Function:
     return cast(Function, _kept(njit(cache=True, nogil=True, error_model="numpy")(function)))
 
 
-def steering(function: Function) -> Function:
+def fma_kernel(function: Function) -> Function:
     """As `kernel`, for sums that steer a search and decide nothing.
 
     A product may be fused with the sum it goes into: faster, and rounded once less. Whether it

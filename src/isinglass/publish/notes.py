@@ -20,6 +20,7 @@ class Concern(Enum):
     TRENDING = auto()
     ALIKE = auto()
     AGAIN = auto()
+    COUNTED = auto()
     SEEDED = auto()
 
 
@@ -38,12 +39,16 @@ class ReleaseNote:
             if self.concern is Concern.KEPT
             else listed(self.columns, most=8)
         )
-        advice = f"; consider {spell('shuffle', True)}" if self.concern in _SHUFFLED else ""
+        advice = _ADVICE.get(self.concern, "")
+        if self.concern in _SHUFFLED:
+            advice = f"; consider {spell('shuffle', True)}"
         return f"{_SENTENCES[self.concern]}{shown}{advice}"
 
     @property
     def public(self) -> str:
         """The sentence in the release: how many columns, and which only where they are in it."""
+        if self.concern in _ADVICE:
+            return _SENTENCES[self.concern]
         if self.concern is Concern.KEPT or not self.columns:
             return self.owner
         return f"{_SENTENCES[self.concern]}{len(self.columns)}"
@@ -71,9 +76,18 @@ _SENTENCES = {
         "columns in which neighboring rows are alike, so that noise can be smoothed away: "
     ),
     Concern.AGAIN: ("these rows were released before; the releases can be combined against them"),
+    Concern.COUNTED: (
+        "a guaranteed model was made from this table, and its guarantee does not cover this release"
+    ),
     Concern.SEEDED: (
         "random_state was given, so whoever guesses it has the key; leave it out for a release "
         "that matters"
+    ),
+}
+_ADVICE = {
+    Concern.COUNTED: (
+        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make "
+        "its card anew by the command that made the model, which charges nothing a second time"
     ),
 }
 #: Concerns that a release in a secret order does not raise.

@@ -50,8 +50,9 @@ def refuse_unsaid(table: Table, *, said: Collection[str], numbers: Sequence[str]
     numbers_too = f"; {spell('number')} perturbs them all the same" if identifiers or labels else ""
     raise TableError(
         f"{table.name} has columns {found}; leave them out with "
-        f"{spell('drop', ','.join(some) if len(some) <= 12 else None)}, encode those of few values "
-        f"with {spell('one_hot')}, or disclose them as they are with {spell('keep')}{numbers_too}; "
+        f"{spell('drop', ','.join(some) if len(some) <= 12 else None)}, encode those with few "
+        f"values as 0/1 columns with {spell('one_hot')}, or disclose them: {spell('keep')} writes "
+        f"their values into the release as they are{numbers_too}; "
         "`isinglass inspect` tells what each column is"
     )
 

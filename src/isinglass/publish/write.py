@@ -36,7 +36,7 @@ from isinglass.table.columns import choose_columns
 from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
-from isinglass.table.reading import TableReading, RememberedReading
+from isinglass.table.reading import RememberedReading, TableReading
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
 
@@ -208,6 +208,8 @@ def write_release(
     look = look_at(source, perturbation, register, tell, advice=advice)
     earlier = refuse_earlier(source, look, register, again=again)
     notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
+    if isinstance(table, str | Path) and register.was_counted(table):
+        notes.append(ReleaseNote(Concern.COUNTED))
     whole = None
     if stored is None:
         state_needs(perturbation, look.survey, caller.say)
@@ -238,8 +240,9 @@ def write_release(
                     gate(Draft.of(source, release_file, perturbation, shuffle_key, earlier))
                 finishing.begin()
                 register.add(
-                    look.fingerprint, release=out.name, method=perturbation.method, again=again
-                )
+                    look.fingerprint, release=out.name, method=perturbation.method, again=again,
+                    digest=register.file_digest(release_file),
+                )  # fmt: skip
                 if public is not None:
                     with whole_file(public_path, force=force) as file:
                         file.write_text(public, encoding="utf-8")

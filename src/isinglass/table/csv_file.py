@@ -96,10 +96,10 @@ class CsvTable:
     ) -> Any:
         from pyarrow import csv
 
-        from isinglass.table.number_text import MISSING_WORDS, null_words
+        from isinglass.table.number_text import FREQUENT_WORDS, null_words
 
         # A column that is passed on says what it says; one of numbers lacks a value by any word.
-        words = null_words() if nulls else {*null_words(), *MISSING_WORDS}
+        words = null_words() if nulls else {*null_words(), *FREQUENT_WORDS}
         return csv.open_csv(
             self._stream(),
             read_options=csv.ReadOptions(

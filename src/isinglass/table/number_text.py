@@ -18,12 +18,15 @@ _TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "F
 
 _number = re.compile(f"{_DIGITS}|{INFINITE}")
 
-#: What people write into a column of numbers where there is none, beside Arrow's own words.
+#: What people write into a column of numbers where there is none, beside Arrow's own words. Every
+#: column of a wide file has a table of its own of such words, so these are few.
+FREQUENT_WORDS = ("-", "--", ".", "?", "n.a.", "N.A.", "k.A.", "none", "None", "NONE")
+#: And what is understood where texts are read one by one.
 MISSING_WORDS = (
-    "-", "--", "\u2013", "\u2014", ".", "?", "n.a.", "N.A.", "n.a", "N.A", "n. a.", "na", "Na",
-    "n/v", "n.v.", "N/V", "k.A.", "k. A.", "none", "None", "NONE", "nil", "Nil", "NIL", "Null",
-    "missing", "Missing", "MISSING", "<NA>", "(null)", "[null]", "(blank)", "\\N", "#VALUE!",
-    "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#N/V", "#NV", "#WERT!", "#BEZUG!",
+    *FREQUENT_WORDS, "\u2013", "\u2014", "n.a", "N.A", "n. a.", "na", "Na", "n/v", "n.v.", "N/V",
+    "k. A.", "nil", "Nil", "NIL", "Null", "missing", "Missing", "MISSING", "<NA>", "(null)",
+    "[null]", "(blank)", "\\N", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#N/V", "#NV",
+    "#WERT!", "#BEZUG!",
 )  # fmt: skip
 
 

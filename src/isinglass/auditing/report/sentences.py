@@ -9,6 +9,7 @@ from typing import Any
 from isinglass.auditing.findings import PolicyLine
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report.text import share
+from isinglass.formats import counted
 from isinglass.table.columns import listed
 
 _AS_IF_SILENT = "; the attacks were run as on a file that says nothing."
@@ -40,9 +41,9 @@ _SENTENCES = {
         "has a record in the table was measured so."
     ),
     Kind.FAILED_WITH_KNOWLEDGE: (
-        "Attacks that did worse than a blind guess, though others with no more knowledge "
-        "did better, or though they hold the key: {attacks}. These attacks failed; "
-        "their figures are no comfort."
+        "Attacks that failed: {attacks}. They did worse than a blind guess though they hold the "
+        "key, or clearly worse than attacks with no more knowledge; their figures are no comfort, "
+        "and the better ones count for everybody who holds as much."
     ),
     Kind.UNCLEAR_MEMBERSHIP: (
         "Whether a record is in the table: too few {of} to tell. With {n_others:,} records "
@@ -59,6 +60,10 @@ _SENTENCES = {
     ),
     Kind.NOISE_NOT_AS_CLAIMED: (
         "The release's noise is not of the size that the release says" + _AS_IF_SILENT
+    ),
+    Kind.MOMENTS_NOT_AS_CLAIMED: (
+        "The release says that it was made by {method}, but its columns have not the table's "
+        "means, covariances or range" + _AS_IF_SILENT
     ),
     Kind.TEXT_AS_NUMBERS: (
         "Columns of the table whose text is numbers were attacked: {columns:some}."
@@ -86,8 +91,8 @@ _SENTENCES = {
         "The release has rows of records with missing values; these were filled with medians "
         "instead of being left out, so that all rows were attacked."
     ),
-    Kind.INCOMPLETE_ROWS: "{n:,} rows of the table with missing values were left out.",
-    Kind.ROWS_WITHOUT_PARTNER: "{n:,} rows of {file} have no partner.",
+    Kind.INCOMPLETE_ROWS: "Rows of the table with missing values that were left out: {n:,}.",
+    Kind.ROWS_WITHOUT_PARTNER: "Rows of {file} that have no partner: {n:,}.",
     Kind.OTHER_LENGTH: (
         "{table} has {n_table:,} rows and {release} has "
         "{n_release:,}, so they do not match by order and every released row may be "
@@ -99,6 +104,9 @@ _SENTENCES = {
     ),
     Kind.OTHER_SHAPE: (
         "The release has the table's numbers in another shape, and was attacked in its own."
+    ),
+    Kind.ROWS_TRANSFORMED: (
+        "The release is a transform along the rows of the table, and was attacked undone."
     ),
     Kind.SEVERAL_ROWS_TOGETHER: (
         "The release has {n} rows for each record, which were attacked together."
@@ -126,8 +134,14 @@ _SENTENCES = {
         "it was attacked."
     ),
     Kind.OTHER_RELEASE_UNMATCHED: "Rows of {file} cannot be told to belong to those released.",
+    Kind.OTHER_RELEASE_UNKNOWN: (
+        "{file} was attacked with the release, but is no further release of these rows that the "
+        "register knows, and does not count as one."
+    ),
     Kind.OTHER_RELEASES_MISSING: (
-        "{told}; several releases of the same rows tell more than each of them."
+        "These rows were released before: of at least {n_known:count other release}, {n_given:,} "
+        "were attacked together with this one. Add the others with {option}; several releases of "
+        "the same rows tell more than each of them."
     ),
     Kind.PARAMETERS_KNOWN: "Every attacker knows the method and all of its public parameters.",
     Kind.NOTHING_KNOWN: (
@@ -157,7 +171,7 @@ _SENTENCES = {
         "were held out together."
     ),
     Kind.KEYS_DRAWN_ANEW: (
-        "The intervals cover {n:releases} under keys "
+        "The intervals cover {n:count further release} under keys "
         "drawn anew, each with one {of} in five held out."
     ),
     Kind.NOT_ASKED_FOR: "it was not asked for",
@@ -232,8 +246,8 @@ class _Words(string.Formatter):
             return share(value)
         if format_spec == "some":
             return listed(value)
-        if format_spec == "releases":
-            return f"{value} further release{'s' * (value > 1)}"
+        if format_spec.startswith("count "):
+            return counted(value, format_spec.removeprefix("count "))
         if isinstance(value, tuple | list):
             return ", ".join(map(str, value))
         if isinstance(value, OwnersFile):

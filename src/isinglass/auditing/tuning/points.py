@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -13,12 +13,17 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.measure.area import area_limits
 
-_WHOSE = {
+WHOSE = {
     OUTSIDER: "of an outsider",
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
 }
+
+
+#: What another key may change of a gain.
+_BY_KEY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,14 @@ class Point:
         """At least as good in every respect, and better in one."""
         mine, theirs = self._respects(), other._respects()
         return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def clearly_dominates(self, other: Point) -> bool:
+        """The same, and better in one respect by more than intervals and keys allow.
+
+        On a small part of the table settings next to each other change places by chance.
+        """
+        quieter = self.gain_high + _BY_KEY < other.gain_low
+        return (self.detection_low > other.detection_high or quieter) and self.dominates(other)
 
     def _respects(self) -> tuple[float, float, float]:
         """What more of is better."""
@@ -110,10 +123,7 @@ def _attackers(found: list[Measurement]) -> tuple[AttackerGain, ...]:
 def _areas(
     found: list[Measurement],
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Areas under the curve of table and release, means over the draws, and the latter's limits.
-
-    The interval covers the few known anomalies (Hanley and McNeil, Radiology 1982) and the draws.
-    """
+    """Areas under the curve of table and release, means over the draws, and the latter's limits."""
     both = [
         (m.auc_table, m.auc_release)
         for m in found
@@ -123,23 +133,33 @@ def _areas(
         return None, None, None, None
     table, release = (float(np.mean(areas)) for areas in zip(*both, strict=True))
     known = max(1, found[0].n_labeled)
-    half = 1.96 * _area_error(release, known, max(1, found[0].n_scored - known))
-    low = min(release - half, *(r for _, r in both))
-    high = max(release + half, *(r for _, r in both))
-    return table, release, max(0.0, low), min(1.0, high)
-
-
-def _area_error(area: float, known: int, others: int) -> float:
-    first, second = area / (2 - area), 2 * area**2 / (1 + area)
-    variance = area * (1 - area)
-    variance += (known - 1) * (first - area**2) + (others - 1) * (second - area**2)
-    return math.sqrt(max(0.0, variance) / (known * others))
+    limits = area_limits([r for _, r in both], known, max(1, found[0].n_scored - known))
+    return table, release, *limits
 
 
 def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Point]:
     """By the number of settings that are better in every respect, then by what is wanted."""
     beaten = {id(p): sum(q.dominates(p) for q in points) for p in points}
     return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
+
+
+def further_methods(going_on: list[Point], others: list[Point], most: int) -> list[Point]:
+    """Of methods with no setting that goes on, the one that is beaten by least.
+
+    One that others beat clearly stays behind. At the end of the search a method that was hardly
+    beaten on a part of the table may have a place of its own on the frontier.
+    """
+    points, methods = [*going_on, *others], {p.method for p in going_on}
+    least: dict[str, tuple[float, Point]] = {}
+    for p in others:
+        better = [q for q in points if q.dominates(p)]
+        if p.method in methods or any(q.clearly_dominates(p) for q in better):
+            continue
+        # So much more in both respects at once would put it beside those that beat it.
+        by = max((min(q.detection - p.detection, p.gain - q.gain) for q in better), default=0.0)
+        if p.method not in least or by < least[p.method][0]:
+            least[p.method] = by, p
+    return [p for _, p in sorted(least.values(), key=lambda one: one[0])[:most]]
 
 
 def sentence(
@@ -153,19 +173,23 @@ def sentence(
 ) -> str:
     """The advice."""
     name = f"{best.method} {best.setting}".strip()
-    got = (
+    got = ""
+    if best.auc is not None and best.auc_table is not None:
+        got = (
+            f"known anomalies are told from the others with an area of {best.auc:.2f} "
+            f"({best.auc_table:.2f} before), "
+        )
+    got += (
         f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {_WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
+        f"attack {WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
         "guess leaves"
     )
-    if best.auc is not None and best.auc_table is not None:
-        got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
     if meets:
         return f"Use {name}: {got}."
     wish = "" if min_auc is None else f", has an area of {min_auc:.2f} under the curve"
     return (
         f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
-        f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
+        f"every attack {WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
     )
 
 
@@ -175,7 +199,16 @@ def gains(point: Point) -> tuple[str, ...]:
     return tuple(got.get(name, "–") for name in NAMED)
 
 
-def areas(point: Point) -> str:
+class _WithAreas(Protocol):
+    """What has areas under the curve: a release's setting, or a guaranteed model."""
+
+    @property
+    def auc_table(self) -> float | None: ...
+    @property
+    def auc(self) -> float | None: ...
+
+
+def areas(point: _WithAreas) -> str:
     """Areas under the curve of the known anomalies, in the table and in the release."""
     if point.auc is None or point.auc_table is None:
         return "–"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isinglass.table.columns import as_float64, is_numeric
 from isinglass.table.number_format import blank_missing, is_grouped, numbers_written
+from isinglass.table.number_text import FREQUENT_WORDS, MISSING_WORDS
 from isinglass.table.roles.value_counts import ValueCounts, hash_numbers, hash_texts
 from isinglass.table.row_order import RowOrderCheck
 from isinglass.table.text_numbers import is_text
@@ -38,6 +39,7 @@ FORMS = {
     "long digits": r"^[0-9]{12,19}$",
     "prose": r"^\S+(\s+\S+){3,}$",
 }
+_RARE = pa.array(sorted({*MISSING_WORDS} - {*FREQUENT_WORDS}), pa.large_string())
 _TIMES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
 
 
@@ -174,11 +176,14 @@ class ColumnFacts:
         self.seen |= {f"{v:.17g}" for v in np.unique(values).tolist()}
 
     def _add_texts(self, column: Any, first: int) -> NDArray[np.uint64]:
+        column = column.cast(pa.large_string())
         texts = blank_missing(column)
         known = texts.is_valid().to_numpy(zero_copy_only=False)
         hashes = hash_texts(texts)
         self.missing += int((~known).sum())
         self.values.add(hashes[known])
+        if self.plain and texts.null_count:  # a word that only a reader of texts understands
+            self.plain = not pc.any(pc.is_in(column, value_set=_RARE)).as_py()
         values = texts.drop_null()
         if len(values):
             rows = first + np.flatnonzero(known)

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binomtest, laplace
 
-from isinglass.curate.mechanisms.baselines import b1, b2, packing
+from isinglass_papers.sensitive.baselines import b1, b2, packing
 
 
 def chance_by_quadrature(n_anomalies, n_records, a, b, t):
