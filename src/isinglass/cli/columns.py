@@ -197,4 +197,4 @@ def known_to_key(
             out = name in choice.drop and role == "label"
             if found[role] is None and name in opened.schema.names and not out:
                 found[role] = name
-    return replace(choice, reading=reading, **found)
+    return replace(choice, reading=reading, label=found["label"], person=found["person"])

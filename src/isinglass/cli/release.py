@@ -188,8 +188,8 @@ def release(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    rows, columns = counted(written.rows, "row"), counted(written.columns, "column")
-    show.echo(f"release  {written.release}  ({rows}, {columns})")
+    rows, width = counted(written.rows, "row"), counted(written.columns, "column")
+    show.echo(f"release  {written.release}  ({rows}, {width})")
     show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")

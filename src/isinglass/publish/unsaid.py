@@ -105,9 +105,10 @@ class _Looks:
                 set(np.unique(known[:1000]).tolist()) if len(self._values) < 3 else set()
             )
         if self._counting:
-            begun = self._last is not None
-            self._first = self._first if begun else float(known[0])
-            steps = np.diff(known, prepend=self._last if begun else known[0] - 1)
+            if self._last is None:
+                self._first = self._last = float(known[0])
+                self._last -= 1
+            steps = np.diff(known, prepend=self._last)
             rows = self._known + len(known)
             up = whole and len(known) == len(values) and bool((steps > 0).all())
             self._counting = up and float(known[-1]) - self._first < 2 * rows

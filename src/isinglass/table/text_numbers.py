@@ -30,6 +30,7 @@ class TextNumbers:
 
     def __init__(self, table: Any, written: NumberFormat) -> None:
         self.name = table.name
+        self.n_rows: int | None = table.n_rows
         self._inner = table
         self._written = written
         self._single: set[str] = set()
@@ -39,10 +40,6 @@ class TextNumbers:
             found |= dict.fromkeys(self._all_numbers(rest, written.mark), written.mark)
         self._marks = found
         self.schema = self._typed(table.schema)
-
-    @property
-    def n_rows(self) -> int | None:
-        return self._inner.n_rows  # type: ignore[no-any-return]
 
     @property
     def is_csv(self) -> bool:

@@ -126,7 +126,7 @@ class ColumnFacts:
 
     @property
     def is_date(self) -> bool:
-        return pa.types.is_temporal(self.kind)
+        return bool(pa.types.is_temporal(self.kind))
 
     def add(self, column: Any) -> NDArray[np.uint64]:
         """Take in the next rows; given back is a hash of each."""

@@ -66,7 +66,7 @@ class ValueCounts:
     def _small(self, hashes: Words) -> Words:
         if not self._shift:
             return hashes
-        return hashes[hashes >> np.uint64(64 - self._shift) == 0]
+        return np.asarray(hashes[hashes >> np.uint64(64 - self._shift) == 0])
 
 
 def hash_numbers(values: NDArray[Any]) -> Words:
