@@ -1,6 +1,6 @@
 """`python -m benchmarks.private`: how well private models rank, beside detectors without privacy.
 
-Bars, over the 13 labelled files: mean AUC at least .925 and mean average precision at least .52 at
+Bars, over the 13 labeled files: mean AUC at least .925 and mean average precision at least .52 at
 epsilon 1 with bounds twice a file's range; AUC .91 at .3, .85 at .1, .895 for ten owners in one
 round, .92 at pure epsilon 1. `--speed` measures 1,000,000 x 29 float32 instead: counts, noise and
 scores within 1.5 s each, 1 GiB; and the commands on files of as many rows and of five times as
@@ -267,8 +267,9 @@ def ranking(options: argparse.Namespace) -> list[str]:
             rows[name] = kept(contender, files, options)
         except (ImportError, LookupError) as why:  # not installed, or not asked for
             if name not in before:
-                lacking = isinstance(why, ImportError)
-                how = f"{why.name} is not installed" if lacking else f"ask with `--only '{name}'`"
+                how = "it takes long; ask for it by name"
+                if isinstance(why, ImportError):
+                    how = f"{why.name} is not installed"
                 lines.append(f"| {name} | not measured: {how} |{' |' * (len(files) + 1)}")
                 continue
             rows[name] = before[name]
@@ -314,6 +315,7 @@ def main() -> None:
         "--keep", default="build/private", help="folder of what earlier runs measured; it goes on"
     )
     options = parser.parse_args()
+    commit()
     warnings.simplefilter("ignore")  # small files drown in noise, which is what is measured
     if options.speed:
         lines = [*speed(options), "", f"Commit: {commit()}."]

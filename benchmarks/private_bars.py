@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,8 +36,12 @@ def bars_table(bars: Iterable[Bar]) -> list[str]:
     return lines
 
 
+@functools.cache
 def commit() -> str:
-    """The commit that is measured, marked where files differ from it."""
+    """The commit that is measured, marked where files differed from it when this was first asked.
+
+    Ask at the start: what is loaded then is what is measured.
+    """
     folder = Path(__file__).parent.parent
 
     def git(*words: str) -> str:
@@ -45,6 +50,6 @@ def commit() -> str:
         )
         return done.stdout.strip()
 
-    # A page that is written by this run is no change of what is measured.
+    # A page that is written is no change of what is measured.
     changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks")
     return (git("rev-parse", "--short", "HEAD") or "unknown") + (" and changes" if changed else "")

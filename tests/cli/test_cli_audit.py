@@ -1,15 +1,11 @@
 """The audit from the command line: what it prints, what it writes, and how it says no."""
 
-import contextlib
-import io
 import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +14,6 @@ import pytest
 from tests.auditing.examples import said
 
 import isinglass as ig
-from isinglass import cli
 from isinglass.auditing.files import audit_files as files
 from isinglass.auditing.files.origin import TOGETHER
 from isinglass.auditing.findings import (
@@ -56,25 +51,10 @@ def audit(table, released, *, policy=None, settings=None, **more):
 
 
 @pytest.fixture
-def run(monkeypatch, folder):
-    """The command in this process, which is faster, with the audit above in place of the real."""
-    monkeypatch.chdir(folder)
+def run(run, monkeypatch, folder):
+    """The command, with the audit above in place of the real."""
     monkeypatch.setattr(files, "audit_arrays", audit)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", *map(str, arguments)])
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as end,
-        ):
-            cli.main()
-        return subprocess.CompletedProcess(sys.argv, end.value.code, out.getvalue(), err.getvalue())
-
-    return command
+    return run
 
 
 def run_outside(*arguments, cwd):

@@ -152,9 +152,19 @@ def test_what_does_not_go_together_is_one_sentence(words, said):
     assert not any(Path().glob("*.db"))
 
 
+def test_a_price_that_promises_nothing_is_not_planned():
+    for price, said in (
+        (("--epsilon", "20.5", "--budget", 30), "--epsilon must be at most 20 for a model"),
+        (("--epsilon", 1, "--budget", 3, "--delta", "0.01"), "--delta must be at most 0.001"),
+    ):
+        done = inside("plan", "--model", *price)
+        assert (done.returncode, said in done.stderr) == (2, True), done
+
+
 def test_what_adds_up_to_nothing_is_said():
-    assert "promise nothing" in inside(*PLAN, "--delta", "0.5", "--budget", 3).stdout
-    found = json.loads(inside(*PLAN, "--delta", "0.5", "--budget", 3, "--json").stdout)
+    many = (*PLAN, "--delta", "0.001", "--budget", 250)
+    assert "promise nothing" in inside(*many).stdout
+    found = json.loads(inside(*many, "--json").stdout)
     assert found["together"]["epsilon_added_up_closely"] is None
     assert "no model, and so nothing" in inside(*PLAN, "--budget", "0.1").stdout
     one = inside(*PLAN, "--budget", "0.25").stdout

@@ -242,7 +242,7 @@ GATES = [
              ours(codewords, "gaussian", "scale=2.5"), partial(likeliest, shapes=_CODE)),
     GateCase("gate-spellings", 10, "noise of scale 8, a kept room as 1, 01 or 1.0",
              "outsider", "r2", ours(spelled, "gaussian", "scale=8", keep="room"),
-             means_by_spelling),
+             means_by_spelling, quick=True),
     GateCase("gate-projection-few-pairs", 10, "projection to one column, --max-pairs 2",
              "insider", "linked",
              told(ours(pendigits, "projection", "n_components=1"), "--max-pairs", "2"),

@@ -19,6 +19,7 @@ from isinglass.attack.columns.marginals import (
     spans,
     statistics_for,
 )
+from isinglass.attack.kept.beside import Beside, means_by_label
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -29,7 +30,6 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     RowOrder,
 )
-from isinglass.attack.learning.labels import means_by_label
 from isinglass.attack.learning.learners import (
     LEAST_NEIGHBORED,
     MOST_PRODUCTS,
@@ -137,8 +137,6 @@ class KnownInputAttack(Attack):
         columns: tuple[Array, ...] = ()
         guesses: tuple[Array, ...] = ()
         if KeptColumns in known or RowOrder in known:
-            from isinglass.attack.kept.beside import Beside  # only where there is anything beside
-
             beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
             columns, guesses = beside.columns, beside.guesses
         seen = np.hstack([_balanced(Z, known, own.shape[1]), *columns])

@@ -34,6 +34,7 @@ class Kind(Enum):
     # How two files were brought together.
     TEXT_AS_NUMBERS = auto()
     TEXT_LEFT_OUT = auto()
+    ENCODED_COLUMNS = auto()
     HASHES_UNDONE = auto()
     CELLS_MISSING = auto()
     OTHER_NUMBERS = auto()

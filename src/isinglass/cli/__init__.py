@@ -26,7 +26,7 @@ LONGEST = 2_000
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
     "inspect", "release", "detect", "audit", "tune", "model", "score", "keygen",
-    "verify-privacy", "plan", "ask", "ledger", "reproduce", "demo", "doctor",
+    "verify-privacy", "plan", "ask", "ledger", "register", "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {
     "add_completion": False,
@@ -150,7 +150,7 @@ def _refused(error: Exception) -> bool:
     return isinstance(error, BudgetError)
 
 
-_SPELLED = {"ask", "plan", "ledger", "model", "verify-privacy"}
+_SPELLED = {"ask", "plan", "ledger", "register", "model", "verify-privacy"}
 #: What these commands call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",

@@ -86,8 +86,17 @@ def ask(
     secret: options.Secret = None,
     note: options.Note = None,
     out: Annotated[
-        Path | None, options.out("Write row, anomalous and epsilon of all to this .csv file.")
+        Path | None, options.out("Write all answers to this .csv file, with the records' ids.")
     ] = None,
+    id_column: str | None = typer.Option(
+        None,
+        "--id",
+        metavar="COL",
+        help="A column of RECORDS that tells them apart; default: the first one dropped that does.",
+    ),
+    page: Path | None = typer.Option(
+        None, "--page", help="Write the answers as an .html page that may be forwarded."
+    ),
     force: options.Force = False,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -116,7 +125,10 @@ def ask(
     if ledger is None:
         raise CuratorError("--ledger is missing: every answer is paid for, and noted somewhere")
     if dry_run:
-        refuse_ignored({"--new-version": new_version, "--request-id": request_id, "--out": out})
+        refuse_ignored(
+            {"--new-version": new_version, "--request-id": request_id, "--out": out,
+             "--page": page}
+        )  # fmt: skip
     for name, amount in (
         ("--epsilon", epsilon), ("--budget", budget), ("--user-budget", user_budget)
     ):  # fmt: skip
@@ -140,18 +152,24 @@ def ask(
             "RECORDS is the table itself: publishing answers about its own rows would publish the "
             "rows; pass --own-rows if the answers stay with you"
         )
-    if out is not None:
-        if out.suffix != ".csv":
-            raise ValueError(f"--out must end in .csv, got {out.name}")
-        refuse_targets({"the answers": out}, [table, records, bounds, space, ledger, columns],
-                       force=force)  # fmt: skip
+    if own_rows and page is not None:
+        raise CuratorError(
+            "--page may be forwarded, and --own-rows is for your own eyes: leave one out"
+        )
+    if out is not None and out.suffix != ".csv":
+        raise ValueError(f"--out must end in .csv, got {out.name}")
+    if page is not None and page.suffix.lower() != ".html":
+        raise ValueError(f"--page must end in .html, got {page.name}")
+    targets = {what: path for what, path in (("the answers", out), ("the page", page)) if path}
+    refuse_targets(targets, [table, records, bounds, space, ledger, columns], force=force)
     chosen = choose(
         columns, table, drop=drop, encoding=encoding, delimiter=delimiter, decimal=decimal,
         missing=missing,
     )  # fmt: skip
     reading = chosen.reading.file
     unknown_columns(drop, [table, records], **reading)
-    drop = [*drop, *chosen.no_numbers()]
+    ids = answers.read_ids(records, id_column, [*drop, *chosen.identifiers()], **reading)
+    drop = [*drop, *chosen.no_numbers(), *([] if id_column is None else [id_column])]
     with show.Bar() as bar:
         X, names = read_numbers(
             table, drop=drop, missing=rows_rule(chosen),
@@ -237,11 +255,21 @@ def ask(
             return
         listed = found if isinstance(found, list) else [found]
         if out is not None:
-            answers.write(out, listed)
+            answers.write(out, listed, ids)
+        if page is not None and late:
+            # That they were late is news of the table to whoever gets the page.
+            show.print_message(
+                f"note: {page} was not written, as it would tell that the answers were late; ask "
+                "the same again for the page: stored answers are free and punctual"
+            )
+        elif page is not None:
+            answers.write_page(page, listed, ids, columns=names, count_query=not no_count_query)
         if as_json:
             show.print_json(answers.document(listed))
         else:
-            answers.tell(listed, out)
+            answers.tell(listed, out, ids)
+            if page is not None and not late:
+                show.echo(f"page     {page}  (may be forwarded: it holds the answers alone)")
 
 
 #: the table has left as a release, and what a guarantee then adds

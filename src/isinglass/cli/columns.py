@@ -32,6 +32,10 @@ class ColumnChoice:
             return []
         return [c.name for c in self.file.columns if not c.is_number]
 
+    def identifiers(self) -> list[str]:
+        """Columns of the columns file that tell records apart."""
+        return [] if self.file is None else self.file.named("identifier")
+
 
 def read_file(columns: Path | None) -> ColumnsFile | None:
     """The columns file that was named, if any."""

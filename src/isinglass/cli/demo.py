@@ -26,9 +26,9 @@ def demo(
     with show.saying(stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks
         story = run(out, show.print_message)
-    report = out / "report.html"
-    with whole_file(report) as temporary:
-        temporary.write_text(render(story), encoding="utf-8")
+        report = out / "report.html"
+        with whole_file(report) as temporary:
+            temporary.write_text(render(story), encoding="utf-8")
     if as_json:
         show.print_json(story.to_json() | {"report": str(report)})
     else:

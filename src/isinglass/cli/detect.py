@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from isinglass.table.read import Table
 
 SHOWN = 10
+#: share of the squared distances from which one column is said to rule
+RULES = 0.9
 
 
 def detect(
@@ -98,6 +100,7 @@ def detect(
     from isinglass.kernels import jit, nearest
 
     if not jit.is_kept(nearest.search):
+        jit.first_compilation.said = True  # here, and in a pipe, too
         show.print_message(
             "note: the search is compiled for this machine, once; this takes some seconds"
         )
@@ -144,6 +147,7 @@ def detect(
         were = "was" if rows.n_left_out == 1 else "were"
         tell(f"{counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
+    _hint_at_one_column(found, rows.names, scale)
 
 
 def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | None) -> None:
@@ -167,6 +171,25 @@ def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | Non
         show.echo(f"and {more:,} more; -o FILE or --json gives all {len(found.outliers_):,}")
 
 
+def _hint_at_one_column(found: DistanceOutliers, names: Sequence[str], scale: bool) -> None:
+    """Say so where the strongest outliers are strange in one column alone."""
+    shares = found.column_shares()
+    if shares is None or len(shares) < 2 or shares.max() <= RULES:
+        return
+    from isinglass.formats import share
+
+    column = names[int(shares.argmax())]
+    advice = (
+        f"--drop {column} or a smaller weight (--weights) lets the others count"
+        if scale
+        else "--scale lets all columns count alike"
+    )
+    show.print_message(
+        f"note: {column} makes up {share(float(shares.max()))} of the squared distances of the "
+        f"strongest outliers, so that the other columns hardly count; {advice}"
+    )
+
+
 def _tell_label(
     table: Table, label: str | None, found: DistanceOutliers, tell: Callable[[str], None]
 ) -> None:
@@ -177,7 +200,7 @@ def _tell_label(
         hits, total = counts
         tell(
             f"{hits:,} of the {len(found.outliers_):,} rows found have {label} 1; "
-            f"{total:,} rows of the file have it"
+            f"{counted(total, 'row')} of the file {'has' if total == 1 else 'have'} it"
         )
 
 

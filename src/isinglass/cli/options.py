@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their values mean: columns, methods, words."""
+"""Options that several commands share, and checks of their values."""
 
 from __future__ import annotations
 

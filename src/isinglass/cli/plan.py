@@ -192,8 +192,12 @@ def plan(
         return
     print_plan(found, chosen, space, out)
     if found.chosen.queries_here:
-        as_planned = ask_options(space, bounds, metric, p, drop, missing, columns)
-        show.echo(f"then     {ask_command(found, budget, as_planned)}")
+        as_planned = ask_options(
+            space, bounds, metric, p, drop, missing, encoding, delimiter, columns, decimal
+        )
+        show.echo(f"then     {ask_command(found, budget, as_planned, queries)}")
+        if label is not None and columns is None:
+            show.echo(f"         with --drop {label}, too, where TABLE has that column")
 
 
 def _check(

@@ -100,7 +100,11 @@ def release(
     from isinglass.table.scale import read_bounds
 
     if out.suffix.lower() in OTHER_KINDS:
-        raise ReleaseError(f"a release is a Parquet file; name OUT {out.stem}.parquet")
+        raise ReleaseError(
+            f"a release is a Parquet file, in which its method, promise and warnings travel along, "
+            f"so nothing was written as {out.suffix.lower()}; name OUT {out.stem}.parquet, and "
+            "export a copy of it for somebody who cannot read Parquet"
+        )
     if use_key is not None and (key or settings or public_matrix or method):
         raise ReleaseError(
             "--use-key brings its method and settings; leave --method, --set, --key and "
@@ -190,7 +194,7 @@ def release(
         return
     rows, width = counted(written.rows, "row"), counted(written.columns, "column")
     show.echo(f"release  {written.release}  ({rows}, {width})")
-    show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
+    show.echo(f"key      {written.key}  (stays with you: anyone who has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
     show.echo(f"promise  {written.promise.sentence()}")

@@ -51,7 +51,7 @@ def is_help(error: Exception) -> bool:
 
 
 class OptionSpelling(Spelling):
-    """Parameters as options, and methods of a ledger as commands."""
+    """Parameters as options, and methods of a ledger or the register as commands."""
 
     #: where it is not the parameter with dashes
     options: Mapping[str, str] = {
@@ -66,6 +66,7 @@ class OptionSpelling(Spelling):
         "Ledger.admit": "isinglass ledger admit",
         "Ledger.verify": "isinglass ledger verify",
         "Ledger.accept": "isinglass ledger verify LEDGER --accept",
+        "Register.mark_never_left": "isinglass register never-left",
     }
 
     def parameter(self, name: str, value: Any) -> str:
@@ -77,6 +78,9 @@ class OptionSpelling(Spelling):
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         words = [self.calls[name]]
         for parameter, value in arguments.items():
+            if parameter == "entry":
+                words.append(str(value))
+                continue
             if parameter == "cap":
                 from isinglass.epsilon import text
 

@@ -83,7 +83,7 @@ def _guaranteed(story: Story) -> dict[str, Any]:
     """What the page shows of the guaranteed model."""
     told = story.guaranteed
     best = "By anybody who has the model, among all records"
-    guess = "Whoever knows all of a record but one value"
+    guess = "Someone who knows all of a record but one value"
     blind = f"For records that were kept out of the counts: {words.share(told.read_uncounted)}."
     read = words.share(told.read)
     return {

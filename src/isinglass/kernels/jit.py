@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
+import multiprocessing
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import event as events
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -30,6 +34,38 @@ def fma_kernel(function: Function) -> Function:
     """
     fused = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
     return cast(Function, _kept(fused(function)))
+
+
+#: told at the first compilation of a process, where somebody waits for it
+COMPILING = "isinglass compiles its kernels for this machine, once; this takes some seconds"
+
+
+class FirstCompilation(events.Listener):
+    """Says once that kernels are being compiled, which a first call waits for in silence.
+
+    Nothing was done wrong, so it is no warning: a line on stderr where that is a terminal, and a
+    message of level INFO of the logger `isinglass` for programs.
+    """
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        module = getattr(function, "__module__", "") or ""
+        if self.said or not module.startswith(__package__):
+            return
+        self.said = True
+        logging.getLogger("isinglass").info(COMPILING)
+        if sys.stderr is not None and sys.stderr.isatty() and not multiprocessing.parent_process():
+            sys.stderr.write(f"note: {COMPILING}\n")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+first_compilation = FirstCompilation()
+events.register("numba:compile", first_compilation)
 
 
 def _kept(compiled: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Writing of a guaranteed model: a table is counted with noise, paid for, and only then written."""
+"""Guaranteed model of a table: counted with noise, paid for, then written."""
 
 from __future__ import annotations
 

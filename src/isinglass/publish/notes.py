@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from isinglass.errors import PrivacyWarning
-from isinglass.messages import spell
+from isinglass.messages import spell, spell_call
 from isinglass.publish.first_pass import FirstPass
 from isinglass.table.columns import listed
 from isinglass.table.prepare import Source
@@ -22,6 +22,7 @@ class Concern(Enum):
     AGAIN = auto()
     COUNTED = auto()
     SEEDED = auto()
+    SINGLE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class ReleaseNote:
             if self.concern is Concern.KEPT
             else listed(self.columns, most=8)
         )
-        advice = _ADVICE.get(self.concern, "")
+        amend = spell_call("Ledger.amend", also_released=True, reason=...)
+        advice = _ADVICE.get(self.concern, "").format(amend=amend)
         if self.concern in _SHUFFLED:
             advice = f"; consider {spell('shuffle', True)}"
         return f"{_SENTENCES[self.concern]}{shown}{advice}"
@@ -76,17 +78,21 @@ _SENTENCES = {
         "columns in which neighboring rows are alike, so that noise can be smoothed away: "
     ),
     Concern.AGAIN: ("these rows were released before; the releases can be combined against them"),
+    Concern.SINGLE: (
+        "this is a release of one record: whoever knows whose it is knows that all of it is about "
+        "that one, and it can hide among no others"
+    ),
     Concern.COUNTED: (
         "a guaranteed model was made from this table, and its guarantee does not cover this release"
     ),
     Concern.SEEDED: (
-        "random_state was given, so whoever guesses it has the key; leave it out for a release "
+        "random_state was given, so anyone who guesses it has the key; leave it out for a release "
         "that matters"
     ),
 }
 _ADVICE = {
     Concern.COUNTED: (
-        ": say so in its ledger with `isinglass ledger amend LEDGER --also-released`, then make "
+        ": say so in its ledger with {amend}, then make "
         "its card anew by the command that made the model, which charges nothing a second time"
     ),
 }
@@ -98,9 +104,11 @@ def notes_on(look: FirstPass, source: Source, *, again: bool, shuffle: bool) -> 
     """What the owner should know about this table."""
     found = {
         Concern.KEPT: tuple(source.columns.kept),
-        Concern.CONSTANT: tuple(source.names[j] for j in look.survey.constant()),
+        Concern.CONSTANT: tuple(source.labels[j] for j in look.survey.constant()),
         Concern.TRENDING: () if shuffle else look.trending,
         Concern.ALIKE: () if shuffle else look.alike,
     }
     notes = [ReleaseNote(concern, columns) for concern, columns in found.items() if columns]
+    if look.survey.n_rows == 1:
+        notes.append(ReleaseNote(Concern.SINGLE))
     return [*notes, ReleaseNote(Concern.AGAIN)] if again else notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
+from isinglass.formats import shorten
 from isinglass.messages import spell
-from isinglass.progress import Progress, quiet
 from isinglass.table.columns import Columns, as_float64, number_type
 from isinglass.table.read import Table
 from isinglass.table.scale import per_column
 from isinglass.table.survey import medians_to_fill
-from isinglass.table.value_codes import ValueCodes
+
+if TYPE_CHECKING:
+    from isinglass.progress import Progress
+    from isinglass.table.value_codes import ValueCodes
 
 Array = NDArray[Any]
 MISSING = ("error", "drop", "median")
@@ -59,7 +62,7 @@ class Source:
         categories: dict[str, list[Any]] | None = None,
         advice: str | None = None,
         by_rows: bool = False,
-        progress: Progress = quiet,
+        progress: Progress | None = None,
     ) -> None:
         if missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
@@ -77,14 +80,29 @@ class Source:
             f"{name}#{i}" for name in columns.one_hot for i in range(len(self.categories[name]))
         ]
         self.names += columns.coded
-        self._codes = [
-            ValueCodes(table.name, name, nulls=missing == "median") for name in columns.coded
-        ]
+        self._codes: list[ValueCodes] = []
+        if columns.coded:
+            from isinglass.table.value_codes import ValueCodes  # few tables have such columns
+
+            nulls = missing == "median"
+            self._codes = [ValueCodes(table.name, name, nulls=nulls) for name in columns.coded]
         self._medians = self._learn_medians(progress) if missing == "median" else None
 
     @property
     def n_columns(self) -> int:
         return len(self.names)
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns as their owner knows them, an encoded one by its category.
+
+        A category is a value of the table: these never leave, as the names may.
+        """
+        return list(self.columns.numeric) + [
+            f"{name} = {category_text(value)}"
+            for name in self.columns.one_hot
+            for value in self.categories[name]
+        ]
 
     def one_hot_positions(self) -> range:
         """Where the encoded columns stand; their bounds are 0 and 1 whatever the table holds."""
@@ -217,18 +235,24 @@ class Source:
                 f"one-hot encoded; name it in {spell('keep')} or {spell('drop')}"
             ) from None
 
-    def _learn_medians(self, progress: Progress) -> NDArray[np.float64]:
+    def _learn_medians(self, progress: Progress | None) -> NDArray[np.float64]:
         numeric = self.columns.numeric
 
         def blocks(names: Sequence[str]) -> Iterator[Array]:
             # A pass over all columns looks for gaps, the others at columns that have some.
             stage = "looking" if names is numeric else "finding medians"
             for block in Source(self.table, Columns(tuple(names)))._raw():
-                progress(stage, block.first, self.table.n_rows)
+                if progress is not None:
+                    progress(stage, block.first, self.table.n_rows)
                 yield block.X
 
         remedy = f"leave them out with {spell('drop')}"
         return medians_to_fill(self.table.name, numeric, blocks, remedy)
+
+
+def category_text(value: Any) -> str:
+    """A category, short enough for a message; whole numbers without a fraction."""
+    return shorten(f"{value:.15g}" if isinstance(value, float) else str(value), 40)
 
 
 def all_finite(X: Array) -> bool:

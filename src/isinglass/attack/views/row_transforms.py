@@ -105,7 +105,7 @@ def _signs_dyadic(Z: Array) -> Array:
 def _signs_by_changes(Z: Array) -> Array:
     """Rows in the order of how often the sign changes along them, which is Walsh's."""
     gray = np.arange(len(Z)) ^ (np.arange(len(Z)) >> 1)
-    return signs(Z)[_bits_reversed(len(Z))[gray]]
+    return np.asarray(signs(Z)[_bits_reversed(len(Z))[gray]])
 
 
 _WAVES: dict[str, Along] = {

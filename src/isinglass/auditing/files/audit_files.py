@@ -153,6 +153,9 @@ def audit_files(
     categories = None if key is None or key.categories is None else dict(key.categories)
     source = Source(opened, columns, missing=missing, categories=categories)
     refuse_other_width(source, released, facts, perturbation)
+    if encoded := [f"{source.names[j]} ({source.labels[j]})" for j in source.one_hot_positions()]:
+        # A category is a value, so that only the owner may read it.
+        notes.append(AuditNote(Kind.ENCODED_COLUMNS, {"columns": encoded}, public=False))
 
     mine = align.load(source, progress, "reading the table")
     theirs, names = load_release(

@@ -50,7 +50,8 @@ def earlier_releases(
 ) -> EarlierReleases:
     """What the register knows of the rows X; None for rows that it is not asked about.
 
-    A release that says that its rows had left before has at least one other.
+    A release that says that its rows had left before has at least one other, unless the register
+    says of an earlier one that it never left.
     """
     from isinglass.release_register import Register
 
@@ -59,16 +60,21 @@ def earlier_releases(
     register = Register()
     prints = register.fingerprinter(names)
     prints.add(X)
-    found, own = register.earlier(prints.result()), register.file_digest(release)
+    same = prints.result()
+    found, own = register.earlier(same), register.file_digest(release)
     digests = {entry.digest for entry in found if entry.digest is not None}
     itself = own in digests or release.name in {Path(entry.release).name for entry in found}
-    n_others = max(len(found) - itself, int(facts is not None and facts.again))
+    explained = bool(register.never_left(same))
+    again = facts is not None and facts.again and not explained
+    n_others: int | None = max(len(found) - itself, int(again))
+    if not n_others and not explained:
+        n_others = None
     unnamed = None
     if found:  # of lines without a digest one is this release's, where none with one is
         unnamed = sum(entry.digest is None for entry in found) - (itself and own not in digests)
         unnamed = max(unnamed, 0)
     return EarlierReleases(
-        n_others or None, register.file_digest, own, frozenset(digests), unnamed
+        n_others, register.file_digest, own, frozenset(digests), unnamed
     )  # fmt: skip
 
 

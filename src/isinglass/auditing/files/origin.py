@@ -1,4 +1,4 @@
-"""Origin of a release: shown by its key, or only stated; and a trial of common seeds."""
+"""Policy lines about how a release was made, and a trial of seeds that people use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def origin_line(facts: Facts | None, *, made: str, beside: bool) -> PolicyLine:
     if facts is None:
         return PolicyLine(
             ORIGIN,
-            'nobody said, and attacks that fit its making may get more (release.origin = "any" in '
+            'it is not stated, and attacks that fit its making may get more (release.origin = "any" in '
             "the policy goes by the attacks listed alone)",
             met=False,
         )
@@ -173,7 +173,9 @@ def secret_line(seeded: bool) -> PolicyLine | None:
     """A demand that is not met where a seed was used; None elsewhere."""
     if not seeded:
         return None
-    return PolicyLine(SECRET, "it came from a seed, and whoever guesses it has the key", met=False)
+    return PolicyLine(
+        SECRET, "it came from a seed, and anyone who guesses the seed has the key", met=False
+    )
 
 
 def undone_by_seed(

@@ -30,11 +30,11 @@ _SENTENCES = {
         "not all were compared with every record: a copy of the table may have been missed."
     ),
     Kind.ROWS_UNKNOWN: (
-        "Nobody told the audit which released row is whose record: nothing is said about "
+        "The audit was not given which released row is whose record: nothing is measured about "
         "detection, and attacks that need row numbers were not run."
     ),
     Kind.ROWS_ARE_NO_RECORDS: (
-        "Rows of the release do not correspond to records: nothing is said about detection."
+        "Rows of the release do not correspond to records: detection was not measured."
     ),
     Kind.PERSONS_HELD_OUT: (
         "Rows of the same {column} were held out together: whether somebody "
@@ -69,6 +69,7 @@ _SENTENCES = {
         "Columns of the table whose text is numbers were attacked: {columns:some}."
     ),
     Kind.TEXT_LEFT_OUT: "Columns of the table that are not numbers were left out: {columns:some}.",
+    Kind.ENCODED_COLUMNS: "Columns that stand for a category each: {columns:some}.",
     Kind.HASHES_UNDONE: (
         "Columns of the release are unsalted hashes of the table's values: {columns:some}. "
         "Whoever hashes what may stand there reads them, and so they were attacked as values."
@@ -145,7 +146,7 @@ _SENTENCES = {
     ),
     Kind.PARAMETERS_KNOWN: "Every attacker knows the method and all of its public parameters.",
     Kind.NOTHING_KNOWN: (
-        "Nothing was said about how the release was made; every attacker has the release."
+        "How the release was made was not stated; every attacker has the release."
     ),
     Kind.KNOWLEDGE_DEALT: (
         "A sample of {n_sample:,} records, up to {n_pairs:,} known "
@@ -157,7 +158,7 @@ _SENTENCES = {
         "for the attacker."
     ),
     Kind.PAIRS_LIMITED: (
-        "Whoever asked for this audit assumed that nobody knows more than {n:,} "
+        "This audit was asked to assume that nobody knows more than {n:,} "
         "pairs; an attacker who does may get more."
     ),
     Kind.KEPT_COLUMNS_KNOWN: "Columns that left as they were are known to every attacker.",
@@ -167,7 +168,7 @@ _SENTENCES = {
         "numbers were scored by row and by nearest record, and the better one counts."
     ),
     Kind.PERSONS_GIVEN: (
-        "Whoever asked for this audit said whose record each row is: all records of a person "
+        "This audit was given whose record each row is: all records of a person "
         "were held out together."
     ),
     Kind.KEYS_DRAWN_ANEW: (

@@ -13,6 +13,7 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.formats import share_beside
 from isinglass.measure.area import area_limits
 
 WHOSE = {
@@ -20,10 +21,6 @@ WHOSE = {
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
 }
-
-
-#: What another key may change of a gain.
-_BY_KEY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +58,6 @@ class Point:
         """At least as good in every respect, and better in one."""
         mine, theirs = self._respects(), other._respects()
         return mine != theirs and all(a >= b for a, b in zip(mine, theirs, strict=True))
-
-    def clearly_dominates(self, other: Point) -> bool:
-        """The same, and better in one respect by more than intervals and keys allow.
-
-        On a small part of the table settings next to each other change places by chance.
-        """
-        quieter = self.gain_high + _BY_KEY < other.gain_low
-        return (self.detection_low > other.detection_high or quieter) and self.dominates(other)
 
     def _respects(self) -> tuple[float, float, float]:
         """What more of is better."""
@@ -143,25 +132,6 @@ def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Poi
     return sorted(points, key=lambda p: (beaten[id(p)] > 0, short_of(p), beaten[id(p)]))
 
 
-def further_methods(going_on: list[Point], others: list[Point], most: int) -> list[Point]:
-    """Of methods with no setting that goes on, the one that is beaten by least.
-
-    One that others beat clearly stays behind. At the end of the search a method that was hardly
-    beaten on a part of the table may have a place of its own on the frontier.
-    """
-    points, methods = [*going_on, *others], {p.method for p in going_on}
-    least: dict[str, tuple[float, Point]] = {}
-    for p in others:
-        better = [q for q in points if q.dominates(p)]
-        if p.method in methods or any(q.clearly_dominates(p) for q in better):
-            continue
-        # So much more in both respects at once would put it beside those that beat it.
-        by = max((min(q.detection - p.detection, p.gain - q.gain) for q in better), default=0.0)
-        if p.method not in least or by < least[p.method][0]:
-            least[p.method] = by, p
-    return [p for _, p in sorted(least.values(), key=lambda one: one[0])[:most]]
-
-
 def sentence(
     best: Point,
     meets: bool,
@@ -180,9 +150,9 @@ def sentence(
             f"({best.auc_table:.2f} before), "
         )
     got += (
-        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
-        "guess leaves"
+        f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
+        f"and the strongest attack {WHOSE[attacker]} ({best.strongest}) takes "
+        f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
     )
     if meets:
         return f"Use {name}: {got}."

@@ -24,7 +24,6 @@ from isinglass.auditing.tuning.frontier import Frontier
 from isinglass.auditing.tuning.guaranteed import ModelPoint, guaranteed_points
 from isinglass.auditing.tuning.points import (
     Point,
-    further_methods,
     ordered,
     point_of,
     sentence,
@@ -65,8 +64,6 @@ THOROUGH = (Round(1_000, 1, 1 / 2), Round(3_000, 1, 1 / 2), Round(10_000, 3))
 #: Consecutive rows of the table that enter a part of it together: what neighboring rows show in
 #: the release they must show in the part.
 _RUN = 20
-#: Settings of further methods that go on beside the best of a round.
-_FURTHER = 2
 #: A table of fewer rows is searched before further processes have begun.
 _WORTH_PROCESSES = 6_000
 
@@ -217,9 +214,8 @@ def tune(
                 break
             points = ordered(points, short_of)
             n = max(1, math.ceil(len(points) * a_round.goes_on))
-            also = further_methods(points[:n], points[n:], _FURTHER)
-            out += [p for p in points[n:] if p not in also]
-            tried = [p.candidate for p in (*points[:n], *also)]
+            out += points[n:]
+            tried = [p.candidate for p in points[:n]]
         best = min(points, key=lambda p: (short_of(p), p.gain))
         # Strengths between the best one and its neighbors, among all that were ever tried.
         known = [p.candidate for p in (*points, *out)]

@@ -32,6 +32,7 @@ from isinglass.errors import CuratorError, LedgerError
 if TYPE_CHECKING:
     from isinglass.curate.ledger.paid_models import PaidModel
     from isinglass.curate.ledger.replay import EverywhereBudget
+    from isinglass.curate.ledger.standing import LedgerStanding
     from isinglass.curate.ledger.verify import Verified
 
 
@@ -373,6 +374,13 @@ class Ledger:
             books = self._keeper.books()
             return summarized(self._keeper.db, agreed(books), books.version if books else 0)
 
+    def standing(self) -> LedgerStanding:
+        """What is promised to people, how much of it is spent, and who asked; never a record."""
+        from isinglass.curate.ledger.standing import standing
+
+        with self._keeper.alone():
+            return standing(self._keeper)
+
     def close(self) -> None:
         """Let go of the ledger."""
         self._keeper.close()
@@ -386,10 +394,6 @@ class Ledger:
         self.close()
 
     def _signed(
-        self,
-        books: Books | None,
-        queries: Sequence[Query],
-        agreement: Agreement | None,
-        user: str,
+        self, books: Books | None, queries: Sequence[Query], agreement: Agreement | None, user: str
     ) -> Books:
         return terms.may_ask(books, queries, agreement or self._agreement, user)

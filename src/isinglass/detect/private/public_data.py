@@ -10,7 +10,7 @@ from typing import Any
 
 SOURCE = "docs/benchmarks/private.md of isinglass"
 MEASURE = (
-    "mean area under the ROC curve (and average precision) over 13 labelled public files, on rows "
+    "mean area under the ROC curve (and average precision) over 13 labeled public files, on rows "
     "not counted, with bounds twice a file's range"
 )
 #: The two numbers by epsilon, for each kind of model; half of a file was counted without labels.

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reproduce.doctored_rotation import DOCTORED, judged, only
-from tests.reproduce.telling import told_whole
+from tests.papers.doctored_rotation import DOCTORED, judged, only
+from tests.papers.telling import told_whole
 
 from isinglass.progress import quiet
 from isinglass_papers.core import write

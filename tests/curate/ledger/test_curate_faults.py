@@ -152,7 +152,7 @@ def test_a_connection_lost_while_drawing_gives_nothing_away(server):
 
 
 def test_who_waits_too_long_for_the_lock_is_told_and_may_ask_again(where, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.3)
     with opened(where) as one, opened(where) as two:
 
         def meanwhile(queries):
@@ -166,7 +166,7 @@ def test_who_waits_too_long_for_the_lock_is_told_and_may_ask_again(where, monkey
 
 
 def test_postgresql_is_whole_again_by_itself_after_a_lock_that_did_not_come(server, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.3)
     where = server.schema()
     opened(where).close()
     one, two = connect(where), connect(where)
@@ -194,7 +194,7 @@ def test_a_commit_that_the_server_turned_into_a_rollback_is_no_commit(server):
 
 
 def test_an_interrupt_right_after_the_lock_was_taken_lets_go_of_it(where, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.3)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.3)
     with opened(where) as one, opened(where) as two:
         database = one._keeper.db
         begin = database.begin
@@ -216,7 +216,7 @@ def test_an_interrupt_right_after_the_lock_was_taken_lets_go_of_it(where, monkey
 
 def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monkeypatch):
     """One interrupt before every line of the curator's code that an ask runs through."""
-    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.5)
     where = str(tmp_path / "l.db")
     terms = dataclasses.replace(ASKED, user_cap=20)
     heard, at, interrupts, fired = 0, 0, 0, ["first"]
@@ -250,7 +250,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_blocks_nobody(tmp_path, monk
 
 
 def test_an_interrupt_at_any_line_of_a_refusal_blocks_nobody(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.5)
     where = str(tmp_path / "l.db")
     at, fired = 0, ["first"]
     with opened(where, ASKED) as one, opened(where, ASKED) as two:
@@ -443,7 +443,7 @@ def _kill_modelers(where, tmp_path, kills):
 def test_an_interrupt_at_any_line_of_a_model_leaves_it_paid_and_stored_or_neither(
     tmp_path, monkeypatch, step
 ):
-    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.5)
     at, received, fired = 0, 0, ["first"]
     while fired:
         at += step

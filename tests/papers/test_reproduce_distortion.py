@@ -7,7 +7,7 @@ from math import asin, pi
 
 import numpy as np
 import pytest
-from tests.reproduce.telling import told_whole
+from tests.papers.telling import told_whole
 
 from isinglass import theory
 from isinglass.perturb.distortion import Distortion

@@ -385,7 +385,7 @@ def test_a_model_counts_against_every_user_s_cap_and_against_no_share(where):
         assert ledger.price([query(0.0, 3)], user="bob")[0].left == 0
         with pytest.raises(BudgetError) as refused:
             ledger.price([query(0.0, 1)], user="ann")
-        assert "the user's own budget of 0.000004 a place" in str(refused.value)
+        assert "the user's own budget of 0.000004 is" in str(refused.value)
         assert ledger.price([query(9.0, 4)], user="ann")[0].left == 0
         with pytest.raises(BudgetError):
             ledger.price([query(9.0, 5)], user="ann")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.reproduce.telling import told_whole
+from tests.papers.telling import told_whole
 
 from isinglass.progress import quiet
 from isinglass_papers.core.data import Sets

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.reproduce.telling import told_whole
+from tests.papers.telling import told_whole
 
 from isinglass.datasets import uni_dis
 from isinglass.measure.randomization import worst_level

@@ -277,9 +277,26 @@ def test_pictures_are_drawn_without_a_network(shown, tmp_path):
     assert page.count("<tr") == 1 + len(shown.frontier)
     heads = ["epsilon", *shown.chosen.shares, "queries at one place"]
     assert re.findall(r'<th scope="col">(.*?)</th>', page) == heads
-    assert page.count('class="chosen"') == 1
-    assert "src=" not in page
+    assert page.count("(planned)") == 1
+    assert set(re.findall(r'(?:src|srcset|href)="([^:]*):', page)) == {"data"}
+    assert "prefers-color-scheme: dark" in page
     assert "<script" not in page
+
+
+def test_capacity_is_told_in_records_and_for_ever(tmp_path):
+    crowd = np.random.default_rng(0).normal(scale=0.01, size=(300, 2))
+    alone = 10.0 * np.arange(1, 6)[:, None] * np.ones(2)
+    found = plan(epsilon="0.1", budget=1, table=np.vstack([crowd, alone]), beta=3, r=1)
+    # Ten of the crowd share one budget, and each of the five has one of its own.
+    assert (found.capacity.tried, found.capacity.fitting) == (305, 15)
+    assert 10 <= found.capacity.before_refusal <= 15
+    assert "for ever and not per day" in found.capacity.sentence
+    found.save(tmp_path / "plan.html")
+    assert found.capacity.sentence in (tmp_path / "plan.html").read_text()
+    assert found.to_json()["capacity"]["fitting"] == 15
+    roomy = plan(epsilon="0.1", budget=100, table=alone, beta=3, r=1)
+    assert "all 5 records like these that were tried fit" in roomy.capacity.sentence
+    assert plan(epsilon=1, budget=1, counts=[(1, 9)], beta=3, r=1).capacity is None
 
 
 def test_a_picture_shows_every_point_of_the_frontier(shown):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reproduce.telling import told_whole
+from tests.papers.telling import told_whole
 
 from isinglass.activations import BEST_CURVATURE
 from isinglass.progress import quiet

@@ -215,6 +215,19 @@ def test_columns_are_named_by_noise_by_bounds_and_by_the_key(table, tmp_path, gi
         audit_files(frame, written.release, drop=["nope"])
 
 
+def test_which_category_a_column_is_stands_in_the_owners_edition_alone(tmp_path):
+    frame = FRAME.assign(gear=np.where(np.arange(N) % 3, "low", "high"))
+    written = release(frame, tmp_path / "r.parquet", ig.AdditiveNoise(), drop=["tail"],
+                      one_hot=["gear"])  # fmt: skip
+    report = audit_files(frame, written.release, random_state=0, most_pairs=2)
+    (note,) = [n for n in sentences(report.findings.notes) if "gear = low" in n]
+    assert note == (
+        "Columns that stand for a category each: gear#0 (gear = high), gear#1 (gear = low)."
+    )
+    report.save(tmp_path / "public.html", public=True)
+    assert "gear = " not in (tmp_path / "public.html").read_text()
+
+
 def test_a_key_of_another_release_is_refused(table, tmp_path, given):
     one = release(FRAME, tmp_path / "1.parquet", ig.Distortion())
     two = release(FRAME, tmp_path / "2.parquet", ig.Distortion())
@@ -292,9 +305,7 @@ def test_other_releases_are_brought_into_the_same_order(table, tmp_path, given, 
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("ISINGLASS_HOME", str(tmp_path / "elsewhere"))
         report = audit_files(table, second.release, policy=policy)
-    assert any(
-        "0 of at least 1 other releases" in note for note in sentences(report.findings.notes)
-    )
+    assert any("least 1 other release, 0 were" in note for note in sentences(report.findings.notes))
     report = audit_files(table, second.release, policy=policy, other_releases=[first.release])
     seen = pq.read_table(first.release)
     expected = np.column_stack([seen.column(n).to_numpy() for n in ("z0", "z1", "z2")])

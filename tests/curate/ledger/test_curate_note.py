@@ -116,7 +116,7 @@ def test_two_copies_used_at_the_same_moment_do_not_both_answer(copies, noted):
 
 
 def test_the_note_is_held_until_the_new_head_is_in_it(where, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.0)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.0)
     with opened(where) as ledger:
         note, held = ledger._keeper.note, []
         write = note.write
@@ -237,7 +237,7 @@ def test_a_copy_is_not_accepted_over_one_that_was_accepted_meanwhile(copies):
 
 
 def test_a_draw_may_look_at_its_own_ledger_and_leaves_the_note_free(where, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.2)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.2)
     with opened(where) as one, opened(where) as two:
 
         def look(queries):
@@ -258,7 +258,7 @@ def test_a_refused_signature_does_not_unmake_a_ledger_in_use(where, monkeypatch)
 
 
 def test_a_copy_asked_from_within_a_draw_is_told_who_holds_the_note(copies, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.05)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.05)
     with opened(copies[0]) as one, opened(copies[1]) as two:
 
         def ask_the_copy(queries):
@@ -386,7 +386,7 @@ def test_what_a_draw_forked_does_not_keep_the_note(tmp_path, monkeypatch):
         child = int(asker.stdout.readline())
         try:
             assert asker.wait(60) == 9
-            monkeypatch.setattr(store, "PATIENCE", 5.0)
+            monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 5.0)
             note = Note(the_note(), bytes(32))
             assert note.hold() == []  # free, though the child lives and never let go of it
             note.close()
@@ -407,7 +407,7 @@ def test_a_note_that_vanishes_while_it_is_made_is_made_again(tmp_path, monkeypat
     monkeypatch.setattr(os, "link", taken_away)
     assert note.hold(head) == [head]
     other = Note(note.path, bytes(32))
-    monkeypatch.setattr(store, "PATIENCE", 0.05)
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.05)
     with pytest.raises(LedgerError, match="another process"):
         other.hold()
     note.close()
@@ -418,7 +418,7 @@ def test_a_note_that_cannot_be_kept_is_not_noted_unheld(tmp_path, monkeypatch):
     with opened(str(tmp_path / "a.db")) as ledger:
         the_note().unlink()
         monkeypatch.setattr(os, "link", lambda source, target: None)
-        monkeypatch.setattr(store, "PATIENCE", 0.05)
+        monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.05)
         monkeypatch.setattr(Note, "clear", never)
         with pytest.raises(LedgerError, match=r"no head of .* is noted"):
             ledger.accept(reason="deleted by hand")
