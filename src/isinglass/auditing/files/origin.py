@@ -67,8 +67,8 @@ def origin_line(facts: Facts | None, *, made: str, beside: bool) -> PolicyLine:
     if facts is None:
         return PolicyLine(
             ORIGIN,
-            'it is not stated, and attacks that fit its making may get more (release.origin = "any" '
-            "in the policy goes by the attacks listed alone)",
+            "it is not stated, and attacks that fit its making may get more (release.origin = "
+            '"any" in the policy goes by the attacks listed alone)',
             met=False,
         )
     return PolicyLine(ORIGIN, f"only the release says so; {spell('key')} would show it", met=False)
