@@ -66,6 +66,7 @@ from isinglass.table.read import open_table
 
 if TYPE_CHECKING:
     from isinglass.auditing.policy import Policy
+    from isinglass.table.number_format import NumberFormat
 
 
 def audit_files(
@@ -89,6 +90,7 @@ def audit_files(
     settings: Mapping[str, Any] | None = None,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     random_state: int | None = None,
     progress: Progress = quiet,
 ) -> Report:
@@ -126,8 +128,8 @@ def audit_files(
     paths = [os.path.realpath(path) for path in (release, *other_releases)]
     if len(set(paths)) < len(paths):
         raise AuditError(f"each release counts once; {spell('other_releases')} names one again")
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = open_release(release, encoding, delimiter, opened.schema.names)
+    opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    released = open_release(release, encoding, delimiter, opened.schema.names, decimal)
     facts = read_own_facts(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -222,6 +224,7 @@ def audit_files(
             notes,
             encoding,
             delimiter,
+            decimal,
         )
         if other is None:
             notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNMATCHED, file=Path(path).name))
@@ -338,10 +341,11 @@ def _other(
     notes: list[AuditNote],
     encoding: str,
     delimiter: str | None,
+    decimal: str | NumberFormat | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = read_own_facts(path)
-    opened = open_release(path, encoding, delimiter, table_names)
+    opened = open_release(path, encoding, delimiter, table_names, decimal)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):
