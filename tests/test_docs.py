@@ -53,6 +53,7 @@ HOW_TO = (
 )  # fmt: skip
 PAGE_OF = {command: ROOT / "docs/how-to" / f"{command}.md" for command in HOW_TO}
 PAGE_OF |= dict.fromkeys(("score", "keygen"), PAGE_OF["model"])
+PAGE_OF["register"] = PAGE_OF["release"]
 PAGE_OF["reproduce"] = ROOT / "docs/reproduce/index.md"
 
 
