@@ -31,7 +31,7 @@ _PRIOR = 0.08  # deviations of the noise that the prior weighs in a bin, on aver
 LEAST_RECORDS = 10.0  # what noise may push below is read as this
 _EMPTY = 2.5  # parts of the range of scores below so many deviations of the noise hold nothing
 _CLEAR = 0.5  # a node above so many deviations of the noise is split as its children's counts say
-_DOUBT = 2.0  # variances of the noise that children's counts must spread by to be told apart
+_DOUBT = 1.0  # variances of the noise that counts in a column's tree spread by without saying much
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _unscaled(
     """Densities of projections that were counted in the first round."""
     if not levels or not layout.n_projections:
         return None
-    masses = leaves(np.full((layout.n_projections, 1), n), levels, s, doubt=_DOUBT)
+    masses = leaves(np.full((layout.n_projections, 1), n), levels, s)
     least = [CELLS / SHORT_LEVELS[-1] / 2] * layout.n_projections
     return _densities(masses, *_scales(masses, least), s)
 
