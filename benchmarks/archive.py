@@ -75,7 +75,7 @@ def peer_at_1m(path: Path, limit: float) -> outliers.Result:
 
     if outliers.fastest_peer(results, PEER_DATA) is None:
         say(f"no peer has a result for {PEER_DATA} yet; measuring")
-        data = next(d for d in outliers.catalogue() if d.name == PEER_DATA)
+        data = next(d for d in outliers.catalog() if d.name == PEER_DATA)
         settings = outliers.Settings(now(), 1, limit, 0)
         outliers.measure_unknown(data, peers.PEERS, results, settings, keep)
     found = outliers.fastest_peer(results, PEER_DATA)

@@ -38,7 +38,7 @@ from benchmarks.tables import (
     SHAPES,
     SIZES,
     Data,
-    catalogue,
+    catalog,
 )
 
 COMMAND = "python -m benchmarks.outliers"
@@ -467,7 +467,7 @@ def measure_unknown(
 
 
 def _chosen(only: list[str] | None) -> list[Data]:
-    found = {data.name: data for data in catalogue()}
+    found = {data.name: data for data in catalog()}
     unknown = sorted(set(only or []) - set(found))
     if unknown:
         sys.exit(f"--only takes {', '.join(found)}; got {', '.join(unknown)}")

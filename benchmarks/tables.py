@@ -38,7 +38,7 @@ class Data:
     make: Callable[[], NDArray[Any]]
 
 
-def catalogue() -> list[Data]:
+def catalog() -> list[Data]:
     """All data, families together and in order of rows within the flights."""
     found = [
         Data(f"{short}-{size}", family, rows, functools.partial(make, rows, planted))

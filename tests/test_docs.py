@@ -234,6 +234,16 @@ def test_the_flights_of_the_pages_are_generated():
         )
 
 
+def test_the_new_flights_of_the_pages_are_generated_but_for_the_strange_one():
+    made = datasets.flights(500, n_features=SENSORS, random_state=3)
+    shown = (ROOT / "docs/new-flights.csv").read_text(encoding="utf-8").splitlines()
+    numbers = [[float(x) for x in line.split(",")[2:]] for line in shown[1:]]
+    del numbers[17]
+    wanted = [row for i, row in enumerate(made.X[::12].tolist()) if i != 17]
+    for row, same in zip(numbers, wanted, strict=True):
+        assert row == pytest.approx(same, rel=1e-4, abs=1e-4)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """What the pages take for granted: two tables, public bounds, a passphrase."""
@@ -241,6 +251,8 @@ def folder(tmp_path, monkeypatch):
     Path("docs").mkdir()
     for copy in ("flights.csv", "docs/flights.csv"):
         Path(copy).write_bytes((ROOT / "docs/flights.csv").read_bytes())
+    for copy in ("docs/bounds.csv", "docs/new-flights.csv"):
+        Path(copy).write_bytes((ROOT / copy).read_bytes())
     made = datasets.flights(500, n_features=SENSORS, random_state=2)
     Path("december.csv").write_text(flights_text(made), encoding="utf-8")
     bounds = dict.fromkeys(made.column_names, (-100_000, 100_000))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isinglass.documents import for_json, plain
-from isinglass.formats import html_text, printable
+from isinglass.formats import html_text, printable, share_beside
 from isinglass.plots import engine as vega
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "isinglass"
@@ -32,6 +32,20 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "isinglass"
 def test_what_has_no_shape_is_written_out(text, shown):
     assert printable(text) == shown
     printable(text).encode()  # a surrogate could not be
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "shown"),
+    [
+        (0.1004, 0.1, "10.04 %"),  # or it would read as the limit that it misses
+        (0.0999999, 0.1, "9.99999 %"),
+        (0.1, 0.1, "10 %"),
+        (0.3, 0.1, "30 %"),
+        (None, 0.1, "–"),
+    ],
+)
+def test_a_share_beside_a_limit_shows_its_side(value, limit, shown):
+    assert share_beside(value, limit) == shown
 
 
 def test_html_is_escaped_after_it_is_made_printable():
@@ -140,4 +154,4 @@ def test_files_are_read_through_one_door():
         for c in calls(p, {"json.loads", "json.load", "tomllib.loads", "tomllib.load"})
     ]
     # A contract goes through JSON once, in memory, to look as the ledger will keep it.
-    assert [c.partition(":")[0] for c in found] == ["curate/ledger/ledger.py"]
+    assert [c.partition(":")[0] for c in found] == ["curate/ledger/terms.py"]

@@ -15,9 +15,6 @@ MOST_LINES, FEWEST_LINES = 400, 40
 #: Larger than `MOST_LINES`, and why.
 LARGE = {
     "isinglass.attack.knowledge": "the facts an attacker may hold, each with an example that runs",
-    "isinglass.auditing.audit": "the order of an audit's steps; its settings move out with them",
-    "isinglass.auditing.policy": "all demands of a policy, and the line that answers each",
-    "isinglass.curate.ledger.ledger": "the ledger's public methods, with examples that run",
 }
 #: Fewer than `FEWEST_LINES` lines of code and one importer, and why they stand alone.
 SMALL = {

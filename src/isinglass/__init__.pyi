@@ -10,6 +10,7 @@ from isinglass.attack.base import Attack as Attack
 from isinglass.auditing.entry import audit as audit
 from isinglass.auditing.policy import Policy as Policy
 from isinglass.auditing.report.report import Report as Report
+from isinglass.auditing.tuning.frontier import Frontier as Frontier
 from isinglass.auditing.tuning.tune import tune as tune
 from isinglass.curate.curator import Curator as Curator
 from isinglass.curate.guarantee import Guarantee as Guarantee

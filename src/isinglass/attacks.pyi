@@ -7,6 +7,7 @@ from isinglass.attack.ica import ICAAttack as ICAAttack
 from isinglass.attack.kept_columns import KeptColumnsAttack as KeptColumnsAttack
 from isinglass.attack.knowledge import Colluders as Colluders
 from isinglass.attack.knowledge import ColumnStatistics as ColumnStatistics
+from isinglass.attack.knowledge import Fact as Fact
 from isinglass.attack.knowledge import KeptColumns as KeptColumns
 from isinglass.attack.knowledge import Knowledge as Knowledge
 from isinglass.attack.knowledge import KnownPairs as KnownPairs

@@ -25,6 +25,17 @@ def share(value: float | None) -> str:
     return f"{percent + 0.0:.0f} %"
 
 
+def share_beside(value: float | None, limit: float) -> str:
+    """A share with as many digits as show on which side of a limit it is."""
+    shown = share(value)
+    if value is None or not finite(value) or value == limit or shown != share(limit):
+        return shown
+    for digits in range(1, 9):
+        if (shown := f"{100 * value:.{digits}f}") != f"{100 * limit:.{digits}f}":
+            break
+    return f"{shown} %"
+
+
 def number(value: float | None) -> str:
     """A count or a measurement, short enough for a table."""
     if value is None or not finite(value):
@@ -32,6 +43,11 @@ def number(value: float | None) -> str:
     if isinstance(value, int) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, such as `1 row` or `2,000 rows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def interval(low: float | None, high: float | None) -> str:

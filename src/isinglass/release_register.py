@@ -9,8 +9,8 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isinglass import field_checks, files
@@ -25,12 +25,16 @@ _COUNTED = "counted.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class RegisteredRelease:
-    """One line of the register."""
+    """One line of the register, by its number; `never_left` says why it does not count."""
 
     when: str
     release: str
     method: str
     fingerprint: Fingerprint
+    #: Keyed digest of the file's bytes; None in lines of earlier versions.
+    digest: str | None = None
+    entry: int = 0  # its line's number
+    never_left: str | None = None
 
 
 class Register:
@@ -77,15 +81,44 @@ class Register:
         return Fingerprinter(self._secret, names)
 
     def earlier(self, fingerprint: Fingerprint) -> list[RegisteredRelease]:
-        """Releases of the same rows that were made before."""
-        return [e for e in self._entries() if e.fingerprint.same_rows_as(fingerprint)]
+        """Releases of the same rows that were made before, but for those that never left."""
+        return [e for e in self.entries() if e.never_left is None and _same(e, fingerprint)]
+
+    def never_left(self, fingerprint: Fingerprint) -> list[RegisteredRelease]:
+        """Releases of the same rows that are marked as never having left."""
+        return [e for e in self.entries() if e.never_left is not None and _same(e, fingerprint)]
+
+    def mark_never_left(self, entry: int, reason: str) -> RegisteredRelease:
+        """Note that a release was made and never handed over; its own line stays as it is."""
+        if not (0 < len(reason) <= field_checks.LONGEST_NAME and reason.isprintable()):
+            raise ValueError("reason must be some printable characters")
+        try:
+            with files.open_to_append(self._path) as handle:
+                marked = next((e for e in self.entries() if e.entry == entry), None)
+                if marked is None:
+                    raise ReleaseError(f"the register of releases has no entry {entry}")
+                if marked.never_left is not None:
+                    raise ReleaseError(f"entry {entry} is marked already: {marked.never_left}")
+                facts = {"when": _now(), "never_left": entry, "reason": reason}
+                files.append_line(handle, json.dumps(facts))
+        except OSError as error:
+            raise ReleaseError(
+                f"the register of releases cannot be written: {error.strerror}"
+            ) from None
+        return replace(marked, never_left=reason)
 
     def add(
-        self, fingerprint: Fingerprint, *, release: str, method: str, again: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        release: str,
+        method: str,
+        digest: str | None = None,
+        again: bool = False,
     ) -> None:
         """Note a release, durably, before it is handed over; two at once do not both pass."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        facts = {"when": now, "release": release, "method": method}
+        facts = {"when": _now(), "release": release, "method": method}
+        facts |= {} if digest is None else {"digest": digest}
         line = json.dumps(facts | {"fingerprint": fingerprint.to_json()})
         try:
             with files.open_to_append(self._path) as handle:
@@ -106,7 +139,7 @@ class Register:
         """Note that a file was counted for a model, so that nobody scores it by mistake."""
         real = os.path.realpath(path)
         try:
-            line = json.dumps({"path": real, "digest": self._digest(real)})
+            line = json.dumps({"path": real, "digest": self.file_digest(real)})
             with files.open_to_append(self._folder / _COUNTED) as handle:
                 files.append_line(handle, line)
         except OSError as error:
@@ -117,15 +150,16 @@ class Register:
     def was_counted(self, path: str | Path) -> bool:
         """Whether a file is one that was counted for a model: the same path or bytes."""
         real = os.path.realpath(path)
-        digest = self._digest(real)
         counted = self._folder / _COUNTED
         try:
             lines = [line for line in counted.read_bytes().split(b"\n") if line]
+        except FileNotFoundError:
+            return False
         except OSError as error:
             raise ReleaseError(
                 f"the register of counted tables {counted} cannot be read: {error.strerror}"
             ) from None
-        cut = 0
+        digest, cut = self.file_digest(real), 0
         for line in lines:
             try:
                 facts = read_json(line)
@@ -140,32 +174,48 @@ class Register:
             )
         return False
 
-    def _digest(self, path: str) -> str:
+    def file_digest(self, path: str | Path) -> str:
+        """Keyed digest of a file's bytes, which tells nobody else which file it is of."""
         with open(path, "rb") as file:
             return hmac.new(
                 self._secret, hashlib.file_digest(file, "sha256").digest(), "sha256"
             ).hexdigest()
 
-    def _entries(self) -> Iterator[RegisteredRelease]:
+    def entries(self) -> list[RegisteredRelease]:
+        """All releases, in their order, each with what was noted about it later."""
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
-            return
+            return []
         except OSError as error:
             raise ReleaseError(
                 f"the register of releases {self._path} cannot be read: {error.strerror}"
             ) from None
-        for line in lines:
+        found: dict[int, RegisteredRelease] = {}
+        for number, line in enumerate(lines, start=1):  # lines are only added: numbers stay
             try:
                 facts = read_json(line)
+                if "never_left" in facts:
+                    marked = field_checks.whole(facts["never_left"], "never_left")
+                    reason = field_checks.word(
+                        facts["reason"], "reason", longest=field_checks.LONGEST_NAME
+                    )
+                    found[marked] = replace(found[marked], never_left=reason)
+                    continue
                 prints = Fingerprint.from_json(facts["fingerprint"])
                 when, release, method = (
                     field_checks.word(facts[name], name, longest=field_checks.LONGEST_NAME)
                     for name in ("when", "release", "method")
                 )
-                yield RegisteredRelease(when, release, method, prints)
+                digest = facts.get("digest")
+                if digest is not None:
+                    digest = field_checks.word(digest, "digest")
+                found[number] = RegisteredRelease(
+                    when, release, method, prints, digest, entry=number
+                )
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue  # a line cut short by a crash: its release was never handed over
+        return list(found.values())
 
     def _read_secret(self) -> bytes:
         path = self._folder / "register.secret"
@@ -179,3 +229,11 @@ class Register:
                 f"{path} is damaged; move the folder away to start a new register of releases"
             )
         return secret
+
+
+def _same(entry: RegisteredRelease, fingerprint: Fingerprint) -> bool:
+    return entry.fingerprint.same_rows_as(fingerprint)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -309,3 +309,17 @@ def test_the_kernel_leaves_out_in_closed_form_too():
             inner = K[np.ix_(others, others)].mean(axis=0) @ dual
             plain.append(K[i, others] @ dual + X[others, j].mean() - inner - X[i, j])
         np.testing.assert_allclose(errors[j], np.mean(np.square(plain)), rtol=1e-6)
+
+
+def test_the_number_of_a_cluster_is_read_as_its_name():
+    """Means of the pairs with the same number, where a line through the numbers tells nothing."""
+    rng = np.random.default_rng(4)
+    group = rng.integers(0, 20, 900)
+    X = 3 * rng.normal(size=(20, 4))[group] + rng.normal(size=(900, 4))
+    names = rng.permutation(20)[group].astype(float)[:, np.newaxis]
+    guess = KnownInputAttack(random_state=0).guess(names, pairs_of(X, 60))
+    explained = 1 - ((guess - X) ** 2).mean(axis=0) / X.var(axis=0)
+    assert explained.mean() > 0.6
+    # The share of the variance that is between groups bounds it.
+    means = np.array([X[group == g].mean(axis=0) for g in range(20)])[group]
+    assert explained.mean() < (means.var(axis=0) / X.var(axis=0)).mean()

@@ -14,6 +14,7 @@ from isinglass.attack.knowledge import (
 )
 from isinglass.attack.linking.code_patterns import row_colors, same_columns
 from isinglass.attack.linking.groups import group_members
+from isinglass.attack.linking.quiet import quiet_directions
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.row_factor import RowFactorAttack
 from isinglass.errors import AttackError
@@ -169,3 +170,16 @@ def test_without_pairs_the_clearest_features_count():
     rng = np.random.default_rng(11)
     assert linked(X * np.exp(rng.normal(size=(N, 1))), TABLE)[0] > 0.95
     assert linked(coded(X), TABLE)[0] > 0.95
+
+
+def test_noise_of_low_rank_leaves_records_where_it_is_quiet():
+    """Seven loud directions of twelve; no pair is known."""
+    rng = np.random.default_rng(8)
+    wide = rng.gamma(2.0, size=(N, 6)) @ rng.normal(size=(6, 12)) + rng.normal(size=(N, 12))
+    loud = 8 * rng.normal(size=(N, 7)) @ rng.normal(size=(7, 12)) * wide.std(axis=0)
+    attack = PatternLinkageAttack(random_state=0)
+    guess = attack.guess(wide + loud, ColumnStatistics.of(wide) | PublicTable(wide))
+    assert (guess == wide).all(axis=1).mean() > 0.95
+    assert attack.kept.how == "directions in which the noise is quiet"
+    everywhere = wide + 8 * rng.normal(size=wide.shape) * wide.std(axis=0)
+    assert not list(quiet_directions(everywhere, wide))

@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.fft import dct, idct
+from scipy.fft import dct, dst, idct
+from scipy.fftpack import rfft
+from scipy.linalg import hadamard
+from sklearn.neighbors import kneighbors_graph
 
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.views import column_views
-from isinglass.attack.views.views import group_views, views
+from isinglass.attack.views.row_graph import row_numbers
+from isinglass.attack.views.views import file_views, group_views, views
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 4)) * [1, 5, 0.1, 30] + [3, -2, 0, 100]
@@ -58,8 +62,6 @@ WHOLE = np.round(np.abs(X) * 100)
         ("running sums of running sums", np.diff(np.diff(X, axis=0, prepend=0 * X[:1]), axis=0,
                                                   prepend=0 * X[:1]), X),
         ("ratios of neighboring rows", np.cumprod(POSITIVE, axis=0), POSITIVE),
-        ("waves along the rows undone", dct(X, axis=0, norm="ortho"), X),
-        ("waves along the rows", idct(X, axis=0, norm="ortho"), X),
         ("sums and differences of neighbors", _haar(X, EVEN, ODD), X),
         ("sums and differences of the file's halves", _haar(X, FRONT, BACK), X),
         ("sums of columns half a row apart", np.hstack([KEY, X - KEY]), X),
@@ -70,6 +72,55 @@ WHOLE = np.round(np.abs(X) * 100)
 )  # fmt: skip
 def test_what_was_put_together_is_taken_apart(name, released, truth):
     np.testing.assert_allclose(seen(name, released)[2:], truth[2:], rtol=1e-6, atol=1e-6)
+
+
+H = hadamard(512)
+CHANGES = np.argsort((np.diff(np.sign(H), axis=1) != 0).sum(axis=1), kind="stable")
+LONGER = RNG.normal(size=(512, 4))
+
+
+@pytest.mark.parametrize(
+    ("name", "released", "truth"),
+    [
+        ("waves along the rows undone", dct(X, axis=0, norm="ortho"), X),
+        ("waves along the rows", idct(X, axis=0, norm="ortho"), X),
+        ("sine waves along the rows undone", dst(X, axis=0, norm="ortho"), X),
+        ("frequencies along the rows undone", rfft(X, axis=0), X),
+        ("signs along the rows", H @ LONGER / np.sqrt(512), LONGER),
+        ("signs along the rows in the order of their changes", H[CHANGES] @ LONGER / np.sqrt(512),
+         LONGER),
+    ],
+)  # fmt: skip
+def test_a_transform_along_all_rows_is_undone(name, released, truth):
+    found = {view.name: view for view in file_views(released)}
+    np.testing.assert_allclose(found[name].turn(released, KNOWN), truth, atol=1e-7)
+
+
+def test_transforms_that_a_file_cannot_have_are_not_tried():
+    assert not any("signs" in view.name for view in file_views(X))  # 400 rows
+    assert not any("graph" in view.name for view in file_views(LONGER))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_lists_of_near_rows_are_read_as_a_graph(first):
+    ring = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    place = RNG.permutation(400)
+    points = np.column_stack([np.cos(ring), np.sin(ring)])[place]
+    near = kneighbors_graph(points, 6).indices.reshape(400, 6) + first
+    assert (row_numbers(near.astype(float)) == near - first).all()
+    (graph,) = (view for view in file_views(near.astype(float)) if "graph" in view.name)
+    slow = graph.turn(near.astype(float), KNOWN)
+    rest = points - slow @ np.linalg.lstsq(slow, points, rcond=None)[0]
+    assert np.square(rest).mean() < 0.01 * points.var()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [RNG.permutation(400), RNG.integers(0, 30, 400), np.arange(400) / 2, RNG.integers(0, 900, 400)],
+    ids=["an order", "labels", "halves", "larger numbers"],
+)
+def test_numbers_that_name_no_rows_are_no_graph(column):
+    assert row_numbers(np.asarray(column, dtype=float)[:, np.newaxis]) is None
 
 
 def test_products_of_neighbors_are_told_up_to_a_factor():

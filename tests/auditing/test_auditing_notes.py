@@ -65,9 +65,9 @@ def test_the_public_edition_has_the_public_facts_in_their_order():
         AuditNote(Kind.QUOTED, {"text": SECRET}, public=False),
         AuditNote.of(Kind.TRANSPOSED),
     )
-    assert sentences(notes)[:2] == ("3 rows of payroll.csv have no partner.", SECRET)
+    assert sentences(notes)[:2] == ("Rows of payroll.csv that have no partner: 3.", SECRET)
     assert sentences(public_notes(notes)) == (
-        "3 rows of the table have no partner.",
+        "Rows of the table that have no partner: 3.",
         "The release has a column for each record, and was attacked as a transposed table.",
     )
 

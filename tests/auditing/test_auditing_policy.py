@@ -20,7 +20,8 @@ from isinglass.auditing.findings import (
     SkippedAttack,
 )
 from isinglass.auditing.notes import AuditNote, Kind
-from isinglass.auditing.policy import Policy, gain_of
+from isinglass.auditing.policy import Policy
+from isinglass.auditing.policy_lines import gain_of
 from isinglass.auditing.report.sentences import measured
 from isinglass.errors import AuditError
 
@@ -49,6 +50,18 @@ def findings(*attacks, skipped=(), linkage=None, low=0.85, promise="heuristic"):
 
 def failing(policy, found):
     return [f"{line.demand}: {measured(line)}" for line in policy.check(found) if not line.met]
+
+
+def test_known_anomalies_are_compared_at_the_lower_limit_of_their_area():
+    policy = Policy.parse("[detection]\nminimum_auc = 0.9")
+    found = findings()
+    named = replace(found.detection, auc_table=0.97, auc_release=0.95, auc_low=0.9, auc_high=0.99)
+    assert failing(policy, replace(found, detection=named)) == []
+    wanted = "area under the curve of known anomalies at least 0.9: "
+    assert failing(policy, replace(found, detection=replace(named, auc_low=0.89))) == [
+        wanted + "0.890 at the lower limit (0.950 measured)"
+    ]
+    assert failing(policy, found) == [wanted + "not measured: no known anomalies were named"]
 
 
 def test_detection_is_compared_at_its_lower_limit():

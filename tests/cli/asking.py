@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
-import signal
-import sys
-import warnings
 
 import numpy as np
-import pytest
-
-from isinglass import cli
+from tests.cli.commands import inside
 
 NAMES = ["pulse", "pressure"]
 SECRET = 76543.21
@@ -28,27 +21,18 @@ def write(path, rows, names=NAMES):
         writer.writerows(rows)
 
 
-def command(tmp_path, monkeypatch):
-    """The command in this process, in a folder with a table and three records far apart."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
+def write_files(folder):
+    """A table and three records far apart."""
     table = np.random.default_rng(0).normal(size=(40, 2)).round(3)
-    write("table.csv", [*table.tolist(), [SECRET, SECRET]])
-    write("records.csv", [[0.0, 0.0], [50.0, 50.0], [SECRET, -SECRET]])
+    write(folder / "table.csv", [*table.tolist(), [SECRET, SECRET]])
+    write(folder / "records.csv", [[0.0, 0.0], [50.0, 50.0], [SECRET, -SECRET]])
 
-    def run(*arguments):
-        out, err = io.StringIO(), io.StringIO()
-        monkeypatch.setattr(sys, "argv", ["isinglass", *map(str, arguments)])
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as stop,
-        ):
-            cli.main()
-        return stop.value.code or 0, out.getvalue(), err.getvalue()
 
-    return run
+def command(folder, monkeypatch):
+    """The command in this process, beside these files."""
+    monkeypatch.chdir(folder)
+    write_files(folder)
+    return inside
 
 
 def refused(done, code, *words):

@@ -9,11 +9,21 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from isinglass import cli
 from isinglass.errors import PrivacyWarning
+
+
+class Done(NamedTuple):
+    """A command that ended: its exit code, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
 
 ISINGLASS = [sys.executable, "-c", "from isinglass.cli import main; main()"]
 
@@ -25,7 +35,7 @@ def typed(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedPr
     )
 
 
-def inside(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def inside(*arguments: object, cwd: Path | None = None) -> Done:
     """The same in this process; what `main` changes of it is put back."""
     out, err = io.StringIO(), io.StringIO()
     line = ["isinglass", *map(str, arguments)]
@@ -42,4 +52,4 @@ def inside(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedP
         ):
             cli.main()
     code = end.value.code or 0
-    return subprocess.CompletedProcess(line, int(code), out.getvalue(), err.getvalue())
+    return Done(int(code), out.getvalue(), err.getvalue())

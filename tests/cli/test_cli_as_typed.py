@@ -45,7 +45,7 @@ LINES = [
      " --also-released", 0),
     ("score", "score q.csv --model {w}.zip --unsigned", 0),
     ("keygen", "keygen -o {w}.signing", 0),
-    ("verify-privacy", "verify-privacy --columns 1 --draws 100", 0),
+    ("verify-privacy", "verify-privacy --n-columns 1 --draws 100", 0),
     ("plan", "plan t.csv --outlier-fraction 0.1", 0),
     ("ask", "ask t.csv q.csv --beta 3 --r 1 --epsilon 0.1 --ledger {w}.db --budget 1"
      " --also-released", 0),
@@ -54,14 +54,16 @@ LINES = [
     ("ledger backup", "ledger backup {w}.db -o {w}.copy.db", 0),
     ("ledger amend", "ledger amend {w}.db --budget 2 --reason more", 0),
     ("ledger admit", "ledger admit {w}.db ann --user-budget 0.1 --reason asked", 0),
+    ("register list", "register list", 0),
+    ("register never-left", "register never-left {entry} --reason botched", 0),
     ("reproduce", "reproduce", 0),
     ("doctor", "doctor", 0),
     ("demo", "demo", 0),
 ]  # fmt: skip
 #: Commands that print a document of their own with `--json`.
 WITH_JSON = (
-    "detect", "audit", "score", "plan", "ledger show", "ledger verify", "doctor", "reproduce",
-    "verify-privacy",
+    "release", "detect", "audit", "tune", "model", "score", "plan", "ask", "ledger show",
+    "ledger verify", "register list", "doctor", "reproduce", "verify-privacy",
 )  # fmt: skip
 
 
@@ -204,7 +206,7 @@ def test_every_command_with_its_defaults(folder, way):
     for _, line, wanted in LINES:
         if way is piped and line in ("demo", "doctor"):
             continue  # these are run piped, and in full, by a test of their own
-        line = line.format(w=way.__name__)
+        line = line.format(w=way.__name__, entry=1 + (way is piped))
         done = way(shlex.split(line))
         refuse_surprise(line, done, wanted)
         lines = done[1].splitlines()
@@ -224,19 +226,22 @@ def test_a_bar_is_shown_in_a_terminal_and_leaves_nothing_in_a_pipe(folder):
 def test_the_examples_in_the_help_run(folder, name, line):
     words = shlex.split(line)[1:]
     if name in ("ask", "model", "release"):  # not the first time here
-        words.append(
-            "--again" if name == "release" else "--also-released"
-        )  # not the first time here
+        words.append("--again" if name == "release" else "--also-released")
     refuse_surprise(" ".join(words), piped(words), 0)
+    if name in ("detect", "score", "verify-privacy"):  # quick, and no file is in the way
+        refuse_surprise(" ".join(words), in_terminal(words), 0)
 
 
 def test_documents_are_json_alone(folder):
     if not Path("in_terminal.db").exists():  # where these tests run on several processes
         for _, line, _ in LINES:
-            piped(shlex.split(line.format(w="in_terminal")))
+            piped(shlex.split(line.format(w="in_terminal", entry=1)))
     for name, line, wanted in LINES:
         if name in WITH_JSON and wanted == 0 and "2" not in line:
-            code, out, err = piped([*shlex.split(line.format(w="in_terminal")), "--json"])
+            words = [*shlex.split(line.format(w="in_terminal")), "--json"]
+            words += ["--force"] if name in ("release", "model") else []  # its file is there
+            words += ["--set", "n_components=2"] if name == "release" else []
+            code, out, err = piped(words)
             assert code == 0, f"$ isinglass {line} --json\n{err}"
             assert isinstance(json.loads(out), dict), line
 

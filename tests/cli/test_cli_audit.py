@@ -1,15 +1,11 @@
 """The audit from the command line: what it prints, what it writes, and how it says no."""
 
-import contextlib
-import io
 import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +14,6 @@ import pytest
 from tests.auditing.examples import said
 
 import isinglass as ig
-from isinglass import cli
 from isinglass.auditing.files import audit_files as files
 from isinglass.auditing.files.origin import TOGETHER
 from isinglass.auditing.findings import (
@@ -56,25 +51,10 @@ def audit(table, released, *, policy=None, settings=None, **more):
 
 
 @pytest.fixture
-def run(monkeypatch, folder):
-    """The command in this process, which is faster, with the audit above in place of the real."""
-    monkeypatch.chdir(folder)
+def run(run, monkeypatch, folder):
+    """The command, with the audit above in place of the real."""
     monkeypatch.setattr(files, "audit_arrays", audit)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", *map(str, arguments)])
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as end,
-        ):
-            cli.main()
-        return subprocess.CompletedProcess(sys.argv, end.value.code, out.getvalue(), err.getvalue())
-
-    return command
+    return run
 
 
 def run_outside(*arguments, cwd):
@@ -327,7 +307,16 @@ def test_a_second_release_is_attacked_together_with_the_first(run, folder):
     command = ["release", "t.parquet", "-o", "n.parquet", "--again", "--policy", "loose.toml"]
     result = run(*command)
     assert result.returncode == 1, result.stderr
-    assert f"policy: {TOGETHER}: not met: 0 of 1 other releases" in result.stderr
+    missing = f"policy: {TOGETHER}: not met: 0 of 1 other release; add EARLIER with --also"
+    assert missing in result.stderr
+    # A release of another table of the same size does not stand in for the one that left.
+    other = np.random.default_rng(9).random((200, 3))
+    with pytest.warns(ig.PrivacyWarning):
+        ig.write_release(other, folder / "other.parquet", ig.Rotation(optimize=None))
+    result = run(*command, "--also", "other.parquet")
+    assert result.returncode == 1, result.stderr
+    assert missing in result.stderr
+    assert not (folder / "n.parquet").exists()
     result = run(*command, "--also", "r.parquet", "--json")
     assert result.returncode == 0, result.stderr
     assert list(json.loads(result.stdout)) == [
@@ -408,7 +397,8 @@ def test_tune_says_no_in_one_sentence(run, folder):
     (folder / "f.html").write_text("mine")
     left = set(os.listdir(folder))
     for wrong, says in (
-        (["--methods", "magic"], "methods must be"),
+        (["--methods", "linear,magic"], "'--methods': 'magic' is not one of 'linear', 'tanh'"),
+        (["--methods", "condensation"], "methods must be 'all' or among"),
         (["--max-pairs", "-1"], "--max-pairs must be >= 0"),
         (["-o", "f.pdf"], "must end in"),
         (["--min-detection", "80"], "--min-detection must be >= 0 and <= 1, got 80"),

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,27 +16,15 @@ import pytest
 from pyarrow import csv
 
 import isinglass as ig
-from isinglass import cli
 
 RNG = np.random.default_rng(11)
 SECRET = 98765.4321
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command line in this process: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli.signal, "signal", lambda *given: None)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which main replaces
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", "detect", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code, shown.out, shown.err
-
-    return call
+def run(run):
+    """`isinglass detect`."""
+    return partial(run, "detect")
 
 
 @pytest.fixture
@@ -309,7 +297,7 @@ BAD = [
     ("nothing.parquet", [], "nothing.parquet has no rows"),
     ("one.csv", [], "has a single row"),
     ("ragged.csv", [], "row 5 .* has 2 fields where the header has 3"),
-    ("text.csv", [], "not numbers: b; .*--discrete.*--drop"),
+    ("text.csv", [], "not numbers: b; .*--drop.*--discrete"),
     ("names.csv", ["--drop", "*"], "no numeric column"),
     ("nan.csv", [], r"a \(1\), c \(1\); .*--missing"),
     ("holes.csv", ["--missing", "drop"], "missing value in every row"),
@@ -414,3 +402,21 @@ def test_where_hardly_any_memory_is_free_it_still_begins(found, monkeypatch, fre
     X = RNG.normal(size=(300, 3))
     write(pd.DataFrame(X, columns=list("abc")), "some.csv")
     assert found("some.csv", "-n", 4)["outliers"] == brute(X, 4, 5)
+
+
+def test_one_column_that_rules_is_named_and_none_where_all_count(run):
+    rng = np.random.default_rng(0)
+    wild = rng.normal(size=(200, 3)) * [1, 1000, 1]
+    pd.DataFrame(wild, columns=["a", "wild", "c"]).to_csv("t.csv", index=False)
+    code, _, err = run("t.csv", "-n", "5")
+    assert code == 0
+    assert "note: wild makes up 99.7 % of the squared distances" in err
+    assert "--scale lets all columns count alike" in err
+    assert "wild" not in run("t.csv", "-n", "5", "--scale")[2]
+    weights = "wild=0"
+    assert "makes up" not in run("t.csv", "-n", "5", "--weights", weights)[2]
+    # Which rows are left out for missing values must not shift whom the hint is about.
+    holes = pd.DataFrame(np.vstack([[[np.nan, 0, 0]] * 190, rng.normal(size=(10, 3))]))
+    holes.columns = ["a", "b", "c"]
+    holes.to_csv("h.csv", index=False)
+    assert run("h.csv", "-n", "3", "--missing", "drop")[0] == 0

@@ -1,12 +1,9 @@
 """Files that say impossible things: one sentence, exit 2, and neither time nor memory."""
 
-import contextlib
 import copy
-import io
 import json
 import os
 import signal
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -15,8 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load, save
+from tests.cli.commands import inside as run
 
-from isinglass import cli
 from isinglass.auditing.files import audit_files as files
 from isinglass.auditing.files.provenance import read_own_facts
 from isinglass.auditing.policy import Policy
@@ -113,20 +110,6 @@ def folder(tmp_path_factory):
     space.save("space.json")
     yield where
     patch.undo()
-
-
-def run(*arguments):
-    """The command, in this process: exit code, stdout, stderr."""
-    before = sys.argv
-    out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["isinglass", *map(str, arguments)]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            cli.main()
-    except SystemExit as end:
-        return end.code or 0, out.getvalue(), err.getvalue()
-    finally:
-        sys.argv = before
 
 
 def metadata_of(method):

@@ -6,13 +6,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST, refused
 
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    return asking.command(tmp_path, monkeypatch)
+pytestmark = pytest.mark.usefixtures("curators_files")
 
 
 def test_ledger_show_and_head_tell_no_coordinates(run):
@@ -26,6 +22,10 @@ def test_ledger_show_and_head_tell_no_coordinates(run):
     assert not any("76543" in line or "50.0" in line for line in told)
     summary = json.loads(run("ledger", "show", "ledger.db", "--json")[1])
     assert summary["spent"] == 0.3
+    assert [account["answers"] for account in summary["accounts"]] == [3]
+    assert out.startswith("What is promised to the people in the table\n")
+    assert "  curator: 3 answers paid for, on " in out
+    assert out.index("Who asked") < out.index("The numbers") < out.index("contract columns")
     head = run("ledger", "show", "ledger.db", "--head-only")[1].strip()
     assert head == summary["head"]
     assert json.loads(run("ledger", "show", "ledger.db", "--head-only", "--json")[1]) == {
@@ -112,7 +112,7 @@ def test_accept_notes_the_head_anew(run):
     assert run("ledger", "verify", "ledger.db")[0] == 0
     assert "the disk was lost" in run("ledger", "show", "ledger.db")[1]
     assert run(*AGAIN)[0] == 0  # stored, and free
-    refused(run(*AGAIN, "--fresh"), 1, "the curator's part of the budget of 0 a place")
+    refused(run(*AGAIN, "--fresh"), 1, "the curator's part of the budget of 0 is")
     assert run(*AMEND, "what the lost disk may spend", "--budget", "0.5")[0] == 0
     asked = json.loads(run(*AGAIN, "--fresh", "--json")[1])
     assert asked["guarantee"]["cap"] == 0.5

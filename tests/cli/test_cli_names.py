@@ -1,10 +1,5 @@
 """Names from files: whatever a column is called, every page, chart and line can show it."""
 
-import contextlib
-import io
-import signal
-import sys
-import warnings
 from enum import Enum
 from pathlib import Path
 
@@ -14,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import isinglass as ig
-from isinglass import cli
 from isinglass.auditing.report.report import Report
 
 NAMES = [
@@ -25,26 +19,12 @@ DEADLY = set("\x01\x1b\u202e\u2028\uffff")
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
+def run(run):
+    """The command, beside a table with such names."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, len(NAMES))) @ rng.normal(size=(len(NAMES), len(NAMES)))
     pq.write_table(pa.table(list(X.T), names=NAMES), "t.parquet")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", *map(str, arguments)])
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as end,
-        ):
-            cli.main()
-        return end.value.code or 0, out.getvalue(), err.getvalue()
-
-    return command
+    return run
 
 
 def test_a_release_with_any_names_is_made_audited_and_shown(run):

@@ -14,9 +14,10 @@ import isinglass
 from isinglass import cli
 from isinglass.cli.show import StoppedError
 from isinglass.cli.usage_errors import RENAMED
-from isinglass.demo import story
+from isinglass.demo import page, story
 from isinglass.errors import TableError
 from isinglass.messages import spell, spell_call, spelled
+from isinglass.release import read_facts
 from isinglass.table.columns import choose_columns
 from isinglass.table.read import open_table
 
@@ -27,7 +28,15 @@ OLD_NAMES = [(c, old, new) for c, renamed in RENAMED.items() for old, new in ren
 #: What is said of these depends on the command: what it writes, or whose key it is.
 SAID_PER_COMMAND = {"--out", "--key", "--space", "--head", "--reason", "--metric", "--n-outliers"}
 SAID_PER_COMMAND |= {"--again", "--missing", "--beta", "--r", "--epsilon", "--jobs", "--scale"}
-SAID_PER_COMMAND |= {"--ledger", "--model", "--records-per-person", "--columns"}
+SAID_PER_COMMAND |= {
+    "--ledger",
+    "--model",
+    "--records-per-person",
+    "--n-columns",
+    "--id",
+    "--page",
+    "--quick",
+}
 #: `plan --model` plans models; elsewhere it names the file of one.
 OF_TWO_KINDS = {"--model"}
 
@@ -162,7 +171,12 @@ def test_one_is_not_plural(table):
 def test_a_release_is_not_given_the_ending_of_another_kind_of_file(table):
     done = inside("release", "t.csv", "-o", "r.csv", "--drop", "id_*")
     assert done.returncode == 2
-    assert done.stderr == "isinglass: a release is a Parquet file; name OUT r.parquet\n"
+    assert done.stderr == (
+        "isinglass: a release is a Parquet file, in which its method, promise and warnings travel "
+        "along, so nothing was written as .csv; name OUT r.parquet, and export a copy of it for "
+        "somebody who cannot read Parquet\n"
+    )
+    assert not Path("r.csv").exists()
 
 
 def test_a_demo_that_is_stopped_says_what_may_be_there(tmp_path, monkeypatch):
@@ -173,14 +187,31 @@ def test_a_demo_that_is_stopped_says_what_may_be_there(tmp_path, monkeypatch):
     done = inside("demo", "-o", "d", cwd=tmp_path)
     assert done.returncode == 130
     assert "d may hold part of the story" in done.stderr
+    # Nor when all is written but the page.
+    monkeypatch.setattr(story, "run", lambda out, _: out.mkdir())
+    monkeypatch.setattr(page, "render", stop)
+    done = inside("demo", "-o", "d", cwd=tmp_path)
+    assert done.returncode == 130
+    assert "d may hold part of the story" in done.stderr
+
+
+def test_a_release_of_one_record_is_called_so(table):
+    Path("one.csv").write_text("a,b\n1,2\n")
+    done = inside("release", "one.csv", "-o", "one.parquet", "--method", "gaussian")
+    assert "warning: this is a release of one record: " in done.stderr
+    assert "this is a release of one record" in " ".join(read_facts("one.parquet").warnings)
+    assert "(1 row, 2 columns)" in done.stdout
 
 
 def test_messages_name_parameters_and_the_command_line_its_options(table):
     opened = open_table("t.csv")
-    with pytest.raises(TableError, match="with `keep`, or leave them out with `drop`"):
+    with pytest.raises(
+        TableError, match=r"leave them out with `drop`, .* or disclose them: `keep`"
+    ):
         choose_columns(opened)
     said = inside("release", "t.csv", "-o", "r.parquet").stderr
-    assert "with --keep, or leave them out with --drop" in said
+    assert "; leave them out with --drop, encode" in said
+    assert "with --one-hot, or disclose them: --keep writes their values" in said
     assert (spell("missing", "drop"), spell("force", True)) == ("missing='drop'", "force=True")
     with spelled(cli.OptionSpelling()):
         assert spell("missing", "drop") == "--missing drop"
@@ -198,7 +229,10 @@ def test_messages_name_parameters_and_the_command_line_its_options(table):
 def test_no_sentence_below_the_command_line_names_an_option():
     root = Path(isinglass.__file__).parent
     # Commands are printed as they are typed, and pages have variables of CSS.
-    printed = {"auditing/report/rerun.py", "auditing/tuning/search_space.py", "demo/story.py"}
+    printed = {
+        "auditing/report/rerun.py", "auditing/tuning/next_steps.py",
+        "auditing/tuning/search_space.py", "demo/story.py",
+    }  # fmt: skip
     styled = {"demo/page.py", "plots/markup.py", "plots/style.py"}
     found = []
     for path in sorted(root.rglob("*.py")):

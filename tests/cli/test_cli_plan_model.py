@@ -12,7 +12,7 @@ from tests.cli.test_cli_model import document, refused, write
 
 import isinglass as ig
 from isinglass.curate.ledger.model_spend import ModelSpend, ModelTotals
-from isinglass.detect.private.card import PUBLIC_DATA
+from isinglass.detect.private.public_data import public_data
 from isinglass.publish.model_plan import Budget, plan_models
 
 PLAN = ("plan", "--model", "--epsilon", "0.25")
@@ -56,7 +56,7 @@ def test_a_year_of_months(monkeypatch):
         "columns", "records_per_person", "noise", "reliable", "settled", "by_records_per_person",
         "on_public_data", "sentence",
     ]  # fmt: skip
-    assert found["on_public_data"] == PUBLIC_DATA
+    assert found["on_public_data"] == public_data(2, pure=False)
     assert found["sentence"] == shown[0]
 
 
@@ -108,11 +108,11 @@ def test_what_a_ledger_has_left(here):
     document(*make, "--epsilon", "0.25", "--budget", 3, "-o", "m.zip")
     Path("t.csv").unlink()  # no table is needed
     before = Path("l.db").read_bytes()
-    found = document(*PLAN, "--ledger", "l.db", "--columns", 3)
+    found = document(*PLAN, "--ledger", "l.db", "--n-columns", 3)
     assert (found["models"], found["left"], found["budget"]) == (11, 2.75, 3)
     assert found["records_per_person"] == 2  # as in the contract
     assert (found["together"]["models"], found["together"]["epsilon"]) == (12, 3.0)
-    whole = document(*PLAN, "--budget", 3, "--columns", 3, "--records-per-person", 2)
+    whole = document(*PLAN, "--budget", 3, "--n-columns", 3, "--records-per-person", 2)
     closely = [f["together"]["epsilon_added_up_closely"] for f in (found, whole)]
     assert closely[0] == pytest.approx(closely[1], rel=1e-9)
     shown = inside(*PLAN, "--ledger", "l.db").stdout
@@ -129,10 +129,13 @@ def test_what_a_ledger_has_left(here):
         ([], "PUBLIC is missing"),
         (["--model", "t.csv", "--epsilon", "1", "--beta", "3"], "leave PUBLIC, --beta out"),
         (["--model", "--epsilon", "1", "--drop", "a"], "leave --drop out"),
-        (["t.csv", "--outlier-fraction", ".1", "--columns", "3"], "--columns: only with --model"),
+        (
+            ["t.csv", "--outlier-fraction", ".1", "--n-columns", "3"],
+            "--n-columns: only with --model",
+        ),
         (["t.csv", "--outlier-fraction", ".1", "--ledger", "l"], "--ledger: only with --model"),
-        ([*PLAN[1:], "--columns", "0"], "--columns must be >= 1 and <= 1,024, got 0"),
-        ([*PLAN[1:], "--columns", "2000"], "--columns must be"),
+        ([*PLAN[1:], "--n-columns", "0"], "--n-columns must be >= 1 and <= 1,024, got 0"),
+        ([*PLAN[1:], "--n-columns", "2000"], "--n-columns must be"),
         (["--model", "--epsilon", "x"], "--epsilon must be a number"),
         ([*PLAN[1:], "--delta", "2"], "--delta must be"),
         ([*PLAN[1:], "--delta-cap", "2"], "--delta-cap must be"),
@@ -149,9 +152,19 @@ def test_what_does_not_go_together_is_one_sentence(words, said):
     assert not any(Path().glob("*.db"))
 
 
+def test_a_price_that_promises_nothing_is_not_planned():
+    for price, said in (
+        (("--epsilon", "20.5", "--budget", 30), "--epsilon must be at most 20 for a model"),
+        (("--epsilon", 1, "--budget", 3, "--delta", "0.01"), "--delta must be at most 0.001"),
+    ):
+        done = inside("plan", "--model", *price)
+        assert (done.returncode, said in done.stderr) == (2, True), done
+
+
 def test_what_adds_up_to_nothing_is_said():
-    assert "promise nothing" in inside(*PLAN, "--delta", "0.5", "--budget", 3).stdout
-    found = json.loads(inside(*PLAN, "--delta", "0.5", "--budget", 3, "--json").stdout)
+    many = (*PLAN, "--delta", "0.001", "--budget", 250)
+    assert "promise nothing" in inside(*many).stdout
+    found = json.loads(inside(*many, "--json").stdout)
     assert found["together"]["epsilon_added_up_closely"] is None
     assert "no model, and so nothing" in inside(*PLAN, "--budget", "0.1").stdout
     one = inside(*PLAN, "--budget", "0.25").stdout

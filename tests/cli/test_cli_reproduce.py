@@ -1,16 +1,11 @@
 """Reproductions from the command line: what is printed and written; the papers have tests apart."""
 
-import contextlib
-import io
 import json
 import re
-import signal
-import sys
-import warnings
+from functools import partial
 
 import pytest
 
-from isinglass import cli
 from isinglass.cli import reproduce, show
 from isinglass_papers.core.data import Sets
 from isinglass_papers.core.draw import picture
@@ -38,25 +33,11 @@ def stand_in(paper, *, full, seed, archive, folder, progress):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(run, monkeypatch):
+    """`isinglass reproduce`, with the results above in place of a paper's."""
     monkeypatch.setattr(reproduce, "run", stand_in)
     monkeypatch.delenv("ISINGLASS_DATA", raising=False)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: signal.SIG_DFL)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["isinglass", "reproduce", *map(str, arguments)])
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as stop,
-        ):
-            cli.main()
-        return stop.value.code or 0, out.getvalue(), err.getvalue()
-
-    return run
+    return partial(run, "reproduce")
 
 
 def test_numbers_stand_side_by_side_and_claims_have_verdicts(run):

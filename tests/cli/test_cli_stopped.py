@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-from tests.cli import asking
 from tests.cli.asking import AGAIN, FIRST
 
 SLOW = """
@@ -27,13 +26,10 @@ class Slow(Deadline):
 curator.Deadline = Slow
 sys.argv = ["isinglass", *sys.argv[1:]]
 from isinglass import cli
+
+pytestmark = pytest.mark.usefixtures("curators_files")
 cli.main()
 """
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    return asking.command(tmp_path, monkeypatch)
 
 
 def answers():

@@ -9,7 +9,7 @@ from tests.cli.commands import inside
 from isinglass.detect.private import counts, noise
 from isinglass.detect.private.noise import RoundNoise
 
-QUICK = ("verify-privacy", "--columns", 1, "--draws", 100)
+QUICK = ("verify-privacy", "--n-columns", 1, "--draws", 100)
 
 
 def test_a_line_for_each_check_and_the_end_of_the_story():
@@ -64,15 +64,18 @@ def test_what_is_broken_ends_with_1(tmp_path, monkeypatch):
         (("--epsilon", "x"), "--epsilon must be a number > 0"),
         (("--epsilon", "0"), "--epsilon must be a number > 0"),
         (("--delta", "2"), "--delta must be >= 0 and < 1"),
-        (("--columns", "0"), "--columns must be a whole number >= 1"),
-        (("--columns", "200000"), "--columns must be a whole number >= 1 and <= 1,000"),
+        (("--n-columns", "0"), "--n-columns must be a whole number >= 1"),
+        (("--n-columns", "200000"), "--n-columns must be a whole number >= 1 and <= 1,000"),
         (("--draws", "5"), "--draws must be a whole number >= 100"),
         (("--rounds", "3"), "--rounds must be 1 or 2"),
         (("--threshold", "0.7"), "--threshold must be None, or > 0"),
         (("--records-per-person", "0"), "--records-per-person must be a whole number"),
         (("--bounds", "none.json"), "none.json cannot be read"),
         (("--bounds", "empty.json"), "names no column"),
-        (("--bounds", "b.csv", "--columns", "2"), "--bounds names the columns; leave --columns"),
+        (
+            ("--bounds", "b.csv", "--n-columns", "2"),
+            "--bounds names the columns; leave --n-columns",
+        ),
         (("--bounds", "table.csv"), "table.csv"),
     ],
 )

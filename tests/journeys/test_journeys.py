@@ -76,3 +76,38 @@ def test_from_several_owners_to_pooled_outliers(folder):
     pooled = pd.concat([pd.read_parquet(folder / f"{o}.parquet") for o in ("north", "south")])
     found = ig.DistanceOutliers(5).fit(pooled.to_numpy())
     assert set(found.outliers_) == set(range(5))
+
+
+def test_from_a_key_to_the_second_month_of_a_guaranteed_model(folder):
+    """The owner signs, counts and renews; a reader who has the public key alone scores."""
+    rng = np.random.default_rng(6)
+    mix = rng.normal(size=(4, 4))
+    for month in ("t", "u"):
+        table = pd.DataFrame(rng.normal(size=(4000, 4)) @ mix, columns=list("abcd"))
+        table.assign(patient=[f"P{i // 2}" for i in range(4000)]).to_csv(
+            folder / f"{month}.csv", index=False
+        )
+    strange = pd.DataFrame(rng.normal(size=(50, 4)) @ mix, columns=list("abcd"))
+    strange.loc[7] = [80.0, -80.0, 80.0, -80.0]
+    strange.to_csv(folder / "new.csv", index=False)
+    told(typed("keygen", "-o", "ward", "--json", cwd=folder))
+    make = ("model", "--epsilon", "1", "--bounds", "bounds.json", "--person", "patient",
+            "--records-per-person", "2", "--threshold", "0.1", "--ledger", "l.db", "--name", "ward",
+            "--signing-key", "ward", "--json")  # fmt: skip
+    first = told(typed(*make, "t.csv", "--budget", "3", "-o", "one.zip", "--card", "card.html",
+                       cwd=folder))  # fmt: skip
+    assert (first["spent"], first["left"], first["version"]) == (1, 2, 1)
+    assert "at most 2 records" in (folder / "card.html").read_text()
+    score = ("score", "new.csv", "--signer", "ward.pub", "--json", "--model")
+    found = told(typed(*score, "one.zip", cwd=folder))
+    assert found["anomalies"][0]["row"] == 7
+    assert found["guarantee"]["records_per_person"] == 2
+    again = told(inside(*make, "t.csv", "-o", "copy.zip", cwd=folder))
+    assert again["spent"] == 0
+    assert (folder / "copy.zip").read_bytes() == (folder / "one.zip").read_bytes()
+    second = told(typed(*make, "u.csv", "--renew", "-o", "two.zip", cwd=folder))
+    assert (second["spent"], second["left"], second["supersedes"]) == (1, 1, 1)
+    assert told(inside(*score, "two.zip", cwd=folder))["anomalies"][0]["row"] == 7
+    (older,) = told(inside(*score, "one.zip", cwd=folder))["warnings"]
+    assert "version 2 was used here before" in older
+    assert told(inside("ledger", "verify", "l.db", "--json", cwd=folder))

@@ -75,7 +75,6 @@ def test_nothing_is_taken_for_html_but_what_was_drawn_or_built_here():
         for word in re.findall(r"([^\s{]+) \| safe", (SOURCE / name).read_text(encoding="utf-8"))
     }
     assert found == {
-        ("isinglass/curate/planning/figure.html.j2", "picture"),
         ("isinglass_papers/core/figures.html.j2", "script"),
     }
 

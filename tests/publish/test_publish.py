@@ -706,3 +706,18 @@ def test_what_the_caller_writes_takes_no_other_files_place(name, table, tmp_path
     with pytest.raises(ReleaseError, match=r"different names|is read for"):
         release(table, tmp_path / "out.parquet", writes={"the report": tmp_path / name}, force=True)
     assert os.listdir(tmp_path) == ["flights.parquet"]
+
+
+def test_encoded_columns_are_named_by_category_to_the_owner_alone(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.random(600), "country": np.repeat(["CH", "DE", "FR"], 200)})
+    written = release(
+        frame, tmp_path / "1.parquet", ig.AdditiveNoise(), drop=[], one_hot=["country"]
+    )
+    (ordered,) = [w for w in written.warnings if "row number" in w]
+    assert "country = CH" in ordered
+    assert "country#" not in ordered
+    public = ig.Release.read(written.release).facts
+    assert public.columns == ("a", "country#0", "country#1", "country#2")
+    text = json.dumps(public.to_json())
+    assert not any(name in text for name in ("CH", "DE", "FR"))

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from isinglass.errors import TableError
+from isinglass.publish import persons as module
 from isinglass.publish.persons import refuse_repeated, rows_to_keep
 from isinglass.table.columns import is_numeric
 from isinglass.table.read import open_table
@@ -142,3 +144,30 @@ def test_an_identifier_that_repeats_is_refused(columns, dropped, refused):
             refuse_repeated(opened, *given)
     else:
         refuse_repeated(opened, *given)
+
+
+def test_the_choice_is_the_same_in_parts_and_whatever_the_batches(tmp_path, monkeypatch):
+    names = np.random.default_rng(1).integers(0, 700, 5000)
+    whole, more = kept(names.tolist(), 3)
+    monkeypatch.setattr(module, "_ROWS_AT_ONCE", 64)
+    parts, same = kept(names.tolist(), 3)
+    np.testing.assert_array_equal(parts, whole)
+    assert same == more
+    pq.write_table(pa.table({"who": names}), tmp_path / "t.parquet", row_group_size=77)
+    cut, _ = rows_to_keep(open_table(tmp_path / "t.parquet"), "who", 3, key=KEY)
+    np.testing.assert_array_equal(cut, whole)
+    assert np.unique(names[whole], return_counts=True)[1].max() == 3
+
+
+def test_all_of_a_person_s_rows_are_drawn_alike_often():
+    persons = np.repeat(np.arange(4000), 5)
+    keep, n_more = kept(persons.tolist(), 2)
+    assert n_more == 4000
+    by_place = keep.reshape(4000, 5).mean(axis=0)
+    assert np.abs(by_place - 0.4).max() < 0.05  # six deviations
+
+
+def test_rows_without_an_identifier_are_nobody_s_twice():
+    """So that a column that is mostly empty does not look like one that repeats."""
+    persons = [f"P{i}" for i in range(60)] + [None] * 60
+    refuse_repeated(open_table(pa.table({"patient_id": persons})), ["patient_id"], [])

@@ -18,6 +18,7 @@ from tests.redteam.harness import Case
 from tests.redteam.kept import KEPT
 from tests.redteam.more import MORE
 from tests.redteam.patterns import PATTERNS
+from tests.redteam.transforms import TRANSFORMS
 
 mammography = partial(t.real, "mammography", 2000)
 thyroid = partial(t.real, "thyroid", 2000)
@@ -113,4 +114,4 @@ FIRST = [
          mk.foreign(mammography, mk.fresh_synthetic)),
 ]  # fmt: skip
 
-CASES = [*FIRST, *MORE, *KEPT, *TURNED, *PATTERNS, *ORDERED, *DIGITS]
+CASES = [*FIRST, *MORE, *KEPT, *TURNED, *PATTERNS, *ORDERED, *DIGITS, *TRANSFORMS]

@@ -140,4 +140,9 @@ FIGURES = {
     "walk-through-the-table": 0.81,
     "digits-of-gaussian-noise": 0.0,
     "digits-of-uniform-noise": 0.0,
+    "cosines-along-the-rows": 1.0,
+    "signs-along-the-rows": 1.0,
+    "noise-of-low-rank": 1.0,
+    "cluster-labels": 0.69,
+    "near-rows": 0.66,
 }

@@ -27,8 +27,12 @@ def ours(
     drop: str = "",
     width: int = 0,
     split: bool = False,
+    secret: bool = False,
 ) -> Callable[[Path], Left]:
-    """`isinglass release`; `split` keeps half of the records out, as strangers."""
+    """`isinglass release`; `split` keeps half of the records out, as strangers.
+
+    The key is `secret`, or of a seed, which makes the same release each time and passes no gate.
+    """
 
     def make(folder: Path) -> Left:
         records, others = table(), None
@@ -37,7 +41,8 @@ def ours(
             records = records[: len(records) // 2]
         records.to_csv(folder / "table.csv", index=False)
         out = folder / "left.parquet"
-        options = [f"--set={s}" for s in (*sets, SEED)] + ([f"--keep={keep}"] if keep else [])
+        chosen = sets if secret else (*sets, SEED)
+        options = [f"--set={s}" for s in chosen] + ([f"--keep={keep}"] if keep else [])
         options += [f"--drop={drop}"] if drop else []
         if width:
             text = _matrix(records.shape[1], width)
@@ -52,14 +57,17 @@ def ours(
     return make
 
 
-def twice(first: tuple[str, ...], table: Table, method: str, *sets: str) -> Callable[[Path], Left]:
+def twice(
+    first: tuple[str, ...], table: Table, method: str, *sets: str, secret: bool = False
+) -> Callable[[Path], Left]:
     """Two releases of the same rows: the `first` by its method and settings, then another."""
 
     def make(folder: Path) -> Left:
         records, earlier, out = table(), folder / "earlier.parquet", folder / "left.parquet"
         records.to_csv(folder / "table.csv", index=False)
         for path, (name, *options) in ((earlier, first), (out, (method, *sets))):
-            chosen = [f"--set={s}" for s in (*options, f"random_state={len(name)}250193")]
+            seed = [] if secret else [f"random_state={len(name)}250193"]
+            chosen = [f"--set={s}" for s in (*options, *seed)]
             command = ("release", folder / "table.csv", "-o", path, "--method", name, "--again")
             isinglass(*command, *chosen)
         return Left(folder / "table.csv", out, None, tuple(records), earlier=earlier)

@@ -1,6 +1,7 @@
 """The audit is never kinder than a stranger's script: every case, script against audit."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,17 @@ def test_the_cases_cover_what_they_promise():
     assert {case.measure for case in CASES} == {"r2", "linked", "membership", "resisted"}
     assert {case.name for case in CASES if case.script} == set(FIGURES)
     assert all((case.script is None) == (case.measure == "resisted") for case in CASES)
+
+
+def test_every_case_that_is_written_down_is_played():
+    played = {id(case) for case in CASES}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        module = vars(import_module(f"tests.redteam.{file.stem}"))
+        lists = [value for value in module.values() if isinstance(value, list)]
+        written = [case for some in lists for case in some if isinstance(case, Case)]
+        n_written = file.read_text().count("\n    Case(")
+        assert {id(case) for case in written} <= played, file.name
+        assert len({id(case) for case in written}) >= n_written, file.name
 
 
 def test_the_measures_know_a_perfect_guess_from_a_blind_one():

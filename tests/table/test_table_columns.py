@@ -26,7 +26,7 @@ def test_columns_keep_the_tables_order_and_the_askers():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({}, "not numbers: c; .*`keep`.*`drop`"),
+        ({}, "not numbers: c; .*`drop`.*`one_hot`.*disclose.*`keep`"),
         ({"keep": ["z"]}, "no column named z; it has a, b, c, d"),
         ({"keep": ["c"], "drop": ["c"]}, "column c is asked for twice"),
         ({"keep": ["c", "c"]}, "column c is asked for twice"),
@@ -49,7 +49,7 @@ def test_thousands_of_columns_can_be_named_quickly():
 
 def test_one_place_says_how_a_kind_of_column_becomes_numbers():
     # Text that may be numbers, codes and plain floats are told apart before these casts.
-    allowed = {"table/columns.py": 1, "table/csv_file.py": 1, "table/number_blocks.py": 2}
+    allowed = {"table/columns.py": 1, "table/csv_file.py": 1, "table/value_codes.py": 2}
     allowed["table/number_text.py"] = 1
     package = Path(isinglass.__file__).parent
     found = {

@@ -19,7 +19,15 @@ F = TypeVar("F", bound="Fact")
 
 
 class Fact:
-    """One thing an attacker knows. `a | b` combines two; values never print."""
+    """One thing an attacker knows. `a | b` combines two; values never print.
+
+    Examples
+    --------
+    >>> def both(known: ig.attacks.Fact) -> ig.attacks.Knowledge:
+    ...     return known | ig.attacks.KnownRecords(np.ones((9, 3)))
+    >>> both(ig.attacks.PublicTable(np.ones((200, 3))))
+    Knowledge(a public table of 200 records, 9 known records without their rows)
+    """
 
     __slots__ = ()
 

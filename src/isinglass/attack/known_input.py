@@ -19,6 +19,7 @@ from isinglass.attack.columns.marginals import (
     spans,
     statistics_for,
 )
+from isinglass.attack.kept.beside import Beside, means_by_label
 from isinglass.attack.knowledge import (
     ColumnStatistics,
     Fact,
@@ -81,9 +82,10 @@ class KnownInputAttack(Attack):
         regression, for distortions. `auto` leaves pairs out in turn and takes, column by column,
         the simplest map among the best, or the mean where none is better than it.
         Products of columns, bent columns, nearest neighbors and boosted trees are tried beside
-        these, and taken where they are better beyond doubt. Kept categories count by the mean
-        record of each, the order of the rows by interpolation, and a `PopulationSample` by what
-        its records would look like in the release, as far as the pairs tell.
+        these, and taken where they are better beyond doubt. Kept categories, and released columns
+        of few values, count by the mean record of each, the order of the rows by interpolation, and
+        a `PopulationSample` by what its records would look like in the release, as far as the pairs
+        tell.
     random_state : int, Generator or None
         Chooses the pairs a kernel is fitted on where there are very many, and those left out.
 
@@ -135,8 +137,6 @@ class KnownInputAttack(Attack):
         columns: tuple[Array, ...] = ()
         guesses: tuple[Array, ...] = ()
         if KeptColumns in known or RowOrder in known:
-            from isinglass.attack.kept.beside import Beside  # only where there is anything beside
-
             beside = Beside.of(known, rows, targets, len(Z), lambda X: (X - low) / unit)
             columns, guesses = beside.columns, beside.guesses
         seen = np.hstack([_balanced(Z, known, own.shape[1]), *columns])
@@ -183,6 +183,7 @@ class KnownInputAttack(Attack):
         if own.shape[1] == d and alone.shape[1] == d and same_distances(own[rows], X):
             # Rigid: what the pairs span is exact, and in the rest the mean is the best guess.
             return _applied(linear, alone)
+        view = replace(view, labeled=means_by_label(own, rows, X))
         return _best(*self._candidates(view, blind, (linear, alone), known, rng))
 
     def _candidates(
@@ -197,15 +198,15 @@ class KnownInputAttack(Attack):
         Z, own, rows, X = view.seen, view.own, view.rows, view.targets
         m, d = X.shape
         found = [(blind, Z)]
-        found += [(_as_it_is(guess, rows, X), guess) for guess in view.guesses]
+        found += [(_as_it_is(guess, rows, X), guess) for guess in (*view.guesses, *view.labeled)]
         if own.shape[1] == d:
             found.append((fit_rigid(own[rows], X), own))
         found.append(linear)
         if linear[1] is not Z:
             found.append((fit_linear(Z[rows], X, precision=view.precision), Z))
         found.append((fit_ridge(Z[rows], X, precision=view.precision), Z))
-        if view.guesses:
-            more = np.hstack([Z, *view.guesses])
+        if view.guesses or view.labeled:
+            more = np.hstack([Z, *view.guesses, *view.labeled])
             found.append((fit_ridge(more[rows], X), more))
         if m >= 8:
             found.append((fit_kernel(Z[rows], X, rng), Z))
@@ -243,6 +244,7 @@ class _View:
     guesses: tuple[Array, ...]
     precision: float
     sample: Array | None = None
+    labeled: tuple[Array, ...] = ()  # further guesses: means by columns of few values
 
 
 def _released_together(released: ArrayLike, known: Knowledge) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,21 +19,13 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
-from isinglass.attack.noise.box_posterior import (
-    Box,
-    CellLaw,
-    CutFactors,
-    by_factors,
-    candidate_count,
-    candidate_means,
-    smoothed_sample,
-)
-from isinglass.attack.noise.cell_law import law_matters, told_by_cells
 from isinglass.attack.noise.law import AdditiveLaw, Factors, additive_law, method_of
 from isinglass.attack.noise.size import others_sorted
-from isinglass.attack.order.row_blocks import known_of_blocks
 from isinglass.attack.spectral import filter_gain
 from isinglass.errors import AttackError
+
+if TYPE_CHECKING:
+    from isinglass.attack.noise.box_posterior import CellLaw
 
 Array = NDArray[Any]
 
@@ -135,6 +127,8 @@ def alone_is_worth_it(Z: Array, known: Knowledge) -> bool:
     try:
         if method_of(known) == "multiplicative_noise":
             return _cut_factors(known) is not None
+        from isinglass.attack.noise.cell_law import law_matters  # only where noise has a law
+
         return law_matters(additive_law(Z, known), known.need(ColumnStatistics))
     except (AttackError, TypeError, ValueError):  # what a file claims need not make sense
         return False
@@ -162,6 +156,10 @@ def _cut_factors(known: Knowledge) -> Factors | None:
 def _cell_law(known: Knowledge, law: AdditiveLaw, center: Array, unit: Array) -> CellLaw | None:
     """The law of noise that ends somewhere, for columns of deviation 1; None for other noise."""
     factors = _cut_factors(known)
+    if factors is None and law.reach is None:
+        return None
+    from isinglass.attack.noise.box_posterior import Box, CutFactors
+
     if factors is not None:
         scale = float(known.need(PublicParameters).parameters["scale"])
         return CutFactors(center / unit, scale, factors.half_width)
@@ -172,6 +170,12 @@ def _by_candidates(
     z: Array, S: Array, law: CellLaw, rng: np.random.Generator, *, whole: bool
 ) -> Array:
     """The estimate under such noise; `whole` where the records behind the rows are in S."""
+    from isinglass.attack.noise.box_posterior import (
+        candidate_count,
+        candidate_means,
+        smoothed_sample,
+    )
+
     varies = np.ptp(S, axis=0) > 0
     found = np.tile(S[0], (len(z), 1))
     if not varies.any():
@@ -196,6 +200,8 @@ def _by_all_releases(Z: Array, known: Knowledge, rng: np.random.Generator) -> Ar
     ]
     if not alike:
         return posterior_by_statistics(Z, known, rng)
+    from isinglass.attack.order.row_blocks import known_of_blocks
+
     several = 1 + len(alike)
     found = posterior_by_statistics(
         np.hstack([Z, *alike]), known_of_blocks(known, several), rng
@@ -205,6 +211,8 @@ def _by_all_releases(Z: Array, known: Knowledge, rng: np.random.Generator) -> Ar
 
 def posterior_by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator) -> Array:
     """The estimate from the release and column statistics alone."""
+    from isinglass.attack.noise.cell_law import told_by_cells
+
     statistics, law = known.need(ColumnStatistics), _law(Z, known)
     told = told_by_cells(Z, law, statistics)
     found = told.guess
@@ -217,6 +225,8 @@ def posterior_by_statistics(Z: Array, known: Knowledge, rng: np.random.Generator
     if cells is None:
         together = told_values @ filter_gain(told_values, variance)
     else:
+        from isinglass.attack.noise.box_posterior import by_factors
+
         U = (Z - statistics.mean)[:, varies] / unit
         by_all = by_factors(U, told_values / unit, variance / unit**2, cells.of(varies), rng)
         if by_all is None:

@@ -20,12 +20,10 @@ from isinglass.attack.knowledge import (
     RowOrder,
 )
 from isinglass.attack.linking.near import nearest_records
-from isinglass.attack.noise.cell_law import told_by_cells
 from isinglass.attack.noise.law import additive_law
 from isinglass.attack.noise.row_filter import filtered
 from isinglass.attack.noise.shared import without_shared_noise
 from isinglass.attack.noise.size import noise_variance, releases_averaged
-from isinglass.attack.order.row_blocks import known_of_blocks, stacked, unstacked
 from isinglass.attack.order.row_pairs import RowPairGuesser, distinct_pairs, learn_and_interpolate
 from isinglass.attack.posterior import posterior_by_statistics
 from isinglass.errors import AttackError
@@ -151,6 +149,8 @@ def smoothed(rows: Array, known: Knowledge, n_columns: int) -> Array | None:
 
 def _smoothed_cells(rows: Array, known: Knowledge) -> Array:
     """The same with what cells tell in place of the rows."""
+    from isinglass.attack.noise.cell_law import told_by_cells  # only where noise has a law
+
     statistics = known.need(ColumnStatistics)
     told = told_by_cells(rows, additive_law(rows, known), statistics)
     return filtered(*told.as_linear(statistics), known) + statistics.mean
@@ -158,6 +158,8 @@ def _smoothed_cells(rows: Array, known: Knowledge) -> Array:
 
 def _by_blocks(rows: Array, known: Knowledge, length: int, rng: np.random.Generator) -> Array:
     """The same with the cells of each block of rows read together, rows left over apart."""
+    from isinglass.attack.order.row_blocks import known_of_blocks, stacked, unstacked
+
     blocks = stacked(rows, length)
     found = posterior_by_statistics(blocks, known_of_blocks(known, length), rng)
     together = unstacked(found, length)

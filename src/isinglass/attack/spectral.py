@@ -18,10 +18,7 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicParameters,
 )
-from isinglass.attack.noise.gains import direction_gains
-from isinglass.attack.noise.kinds import means_of_kinds
 from isinglass.attack.noise.law import UNSURE, AdditiveLaw, Factors, additive_law, method_of
-from isinglass.attack.noise.row_scales import means_of_scaled_rows
 from isinglass.attack.noise.size import others_sorted
 from isinglass.errors import AttackError
 
@@ -177,6 +174,8 @@ class SpectralAttack(Attack):
         noise = np.maximum(variance, 1e-6 * spread)[varies]
         centered = (Z - mean)[:, varies]
         if self.method == "kinds":
+            from isinglass.attack.noise.kinds import means_of_kinds
+
             unit = np.sqrt(noise)
             means = means_of_kinds(centered / unit, chance.generator(self.random_state))
             filtered = mean[varies] + (0.0 if means is None else means * unit)
@@ -185,6 +184,8 @@ class SpectralAttack(Attack):
             unit = np.sqrt(noise)
             filtered = mean[varies] + _smooth_columns(centered / unit) * unit
         elif self.method == "row_scales":
+            from isinglass.attack.noise.row_scales import means_of_scaled_rows
+
             unit = np.sqrt(noise)
             own = spread[varies] - noise
             if statistics is not None:
@@ -205,6 +206,8 @@ class SpectralAttack(Attack):
 
 def filter_gain(centered: Array, noise: Array, method: str = "auto") -> Array:
     """The matrix A of the estimate mean + (z - mean) A."""
+    from isinglass.attack.noise.gains import direction_gains  # only where there is noise
+
     unit = np.sqrt(noise)
     n_rows, d = centered.shape
     white = centered / unit

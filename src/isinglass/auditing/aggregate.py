@@ -19,7 +19,15 @@ from isinglass.auditing.findings import (
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.runner import Outcome
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.scoring import Score, Yardstick, gain_interval, over_baseline, over_trials
+from isinglass.auditing.scoring import (
+    Score,
+    Yardstick,
+    gain_interval,
+    over_baseline,
+    over_trials,
+    wilson,
+)
+from isinglass.auditing.split import SEEN_UNALIGNED
 from isinglass.measure.vod import column_weights
 
 Array = NDArray[Any]
@@ -226,3 +234,30 @@ def assumptions_of(
         of = "person" if by_person else "record"
         said.append(AuditNote.of(Kind.KEYS_DRAWN_ANEW, n=n_trials - 1, of=of))
     return tuple(said)
+
+
+def notes_of(
+    scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]
+) -> list[AuditNote]:
+    """What a reader must know beside the numbers."""
+    notes = []
+    if verbatim > 0:
+        notes.append(AuditNote.of(Kind.UNCHANGED_ROWS, share=verbatim))
+    if cells > verbatim and cells >= 0.01:
+        notes.append(AuditNote.of(Kind.UNCHANGED_CELLS, share=cells))
+    constant = int((~varies).sum())
+    if constant:
+        notes.append(AuditNote.of(Kind.CONSTANT_COLUMNS, n=constant))
+    n = int(scene.split.chosen.sum())
+    if n < len(scene.split.attacked) or n < len(scene.table):
+        notes.append(AuditNote.of(Kind.MEASURED_ON_SAMPLE, n=n))
+    if n < 400:
+        low, high = wilson(0.5, n)
+        notes.append(AuditNote.of(Kind.FEW_RECORDS, n=n, half=(high - low) / 2))
+    if not scene.rows_correspond and len(scene.released_rows()) < len(scene.released):
+        notes.append(AuditNote.of(Kind.NOT_ALL_COMPARED, n=SEEN_UNALIGNED))
+    if scene.secret_order:
+        notes.append(AuditNote.of(Kind.ROWS_UNKNOWN))
+    elif scene.rows_correspond is False:
+        notes.append(AuditNote.of(Kind.ROWS_ARE_NO_RECORDS))
+    return notes

@@ -190,28 +190,3 @@ def not_comforted(attackers: Sequence[AttackerResult]) -> tuple[AttackerResult, 
         replace(a, verdict=NOT_MEASURED) if a.name == INSIDER and a.verdict == RESISTED else a
         for a in attackers
     )
-
-
-def failed_with_knowledge(results: Sequence[AttackResult]) -> tuple[str, ...]:
-    """Attacks that did worse than a blind guess where no more knowledge did better.
-
-    Such an attack has failed, and so has one that holds the key and does worse than blind: its
-    figure is no comfort. The better one counts for everybody who holds as much.
-    """
-    best: dict[str, AttackResult] = {}
-    for r in results:
-        if r.failed is None and (r.name not in best or r.gain > best[r.name].gain):
-            best[r.name] = r
-    return tuple(
-        name
-        for name, own in best.items()
-        if own.gain <= 0.0
-        and own.success < own.baseline
-        and (
-            own.attacker == KEY_HOLDER
-            or any(
-                r.gain >= PARTLY_RECOVERED_GAIN and holds(own.attacker, r.attacker)
-                for r in best.values()
-            )
-        )
-    )

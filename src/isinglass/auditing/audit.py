@@ -16,25 +16,24 @@ import isinglass
 from isinglass import chance
 from isinglass.attack.base import Attack
 from isinglass.attack.knowledge import Fact, KeptColumns, Knowledge, PublicParameters
-from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.registry import NEED_ROWS
-from isinglass.attack.table_order import TableOrderAttack
 from isinglass.auditing.aggregate import (
     assumptions_of,
     attack_results,
+    notes_of,
     privacy_of,
     unique_share,
     verbatim_share,
 )
 from isinglass.auditing.attackers import (
     INSIDER,
-    KEY_HOLDER,
     attacker_results,
-    failed_with_knowledge,
     not_comforted,
 )
 from isinglass.auditing.cells import unchanged_cells
 from isinglass.auditing.context import (
+    kept_columns,
+    kept_of_table,
     numbers,
     public_parameters,
     rule_computed,
@@ -42,24 +41,22 @@ from isinglass.auditing.context import (
     subject_of,
 )
 from isinglass.auditing.detection import Truth, default_detector, over_all_trials, unknown_detection
+from isinglass.auditing.failed_attacks import failed_with_knowledge
 from isinglass.auditing.files.persons import PersonColumn, person_codes
 from isinglass.auditing.findings import (
     NOT_MEASURED,
     PARTLY_RECOVERED_GAIN,
     Findings,
-    Linkage,
     MembershipResult,
 )
-from isinglass.auditing.kept_linkage import KeepingLinkage
-from isinglass.auditing.linkage import linkage, linkage_by_cells, linkage_by_join, recognition
+from isinglass.auditing.linkage import closest, linkage_by_cells, linkage_by_join, linkages
 from isinglass.auditing.membership import membership, or_by_person, unclear_members
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.report.report import Report
-from isinglass.auditing.report.rerun import named
+from isinglass.auditing.report.rerun import names_given
 from isinglass.auditing.resample import Redrawn, redraw
-from isinglass.auditing.runner import Outcome, attack_all
+from isinglass.auditing.runner import attack_all
 from isinglass.auditing.scene import Scene
-from isinglass.auditing.scoring import wilson
 from isinglass.auditing.selection import plan, plan_given
 from isinglass.auditing.singling_out import halves_linked, singled_out
 from isinglass.auditing.split import SEEN_UNALIGNED, all_rows, far_rows, split_rows
@@ -138,7 +135,14 @@ def audit_arrays(
         See `audit`.
     """
     start = time.perf_counter()
-    arguments = named(locals())
+    named = names_given({
+        "perturbation": perturbation, "made_by": made_by, "detector": detector,
+        "attacks": attacks, "knowledge": knowledge, "labels": labels,
+        "column_names": column_names, "weights": weights, "parameters": parameters,
+        "kept": kept, "table_kept": table_kept, "other_releases": other_releases,
+        "other_parameters": other_parameters, "persons": persons,
+        "perhaps_persons": perhaps_persons, "policy": policy,
+    })  # fmt: skip
     X, Z = numbers(table, "table"), numbers(released, "released")
     seed = secrets.randbelow(2**31) if random_state is None else int(random_state)
     rng = chance.generator(seed)
@@ -149,7 +153,11 @@ def audit_arrays(
         rows_correspond = False
     whose = None if persons is None else person_codes(persons, len(X))
     notes: list[AuditNote] = []
-    if parameters is not None and perturbation is None and rows_correspond is not False:
+    if (
+        parameters is not None
+        and perturbation is None
+        and (rows_correspond is not False or parameters.method == "condensation")
+    ):
         from isinglass.auditing.claims import contradiction  # a key proves what a file claims
 
         if (false := contradiction(parameters, X, Z)) is not None:
@@ -189,8 +197,8 @@ def audit_arrays(
         if given is None
         else all_rows(n_records, outliers)
     )
-    beside = _kept(kept, len(Z))
-    own = _table_kept(beside, table_kept, rows_correspond, len(X))
+    beside = kept_columns(kept, len(Z))
+    own = kept_of_table(beside, table_kept, rows_correspond, len(X))
     if beside is not None and own is not None and beside.parts is None:
         from isinglass.attack.kept.parts import noise_on, with_parts  # where columns were kept
 
@@ -286,10 +294,10 @@ def audit_arrays(
         from isinglass.auditing.membership_of_part import membership_of_part
 
         members = (*members, *membership_of_part(scene, chance.generator(seed)))
-    linked, recognized = _linked(scene, trials[0])
+    linked, recognized = linkages(scene, trials[0])
     shuffled = scene.secret_order and len(X) == len(Z)
     if shuffled and scene.kept is not None:
-        linked = _closest([linked, linkage_by_join(scene)])
+        linked = closest([linked, linkage_by_join(scene)])
     progress("attacking", total, total)
 
     results, not_begun = attack_results(trials, subject.names, subject.yard)
@@ -298,7 +306,7 @@ def audit_arrays(
         X, np.column_stack([Z, *scene.others]), rows_correspond, chance.generator(seed)
     )
     if cells >= PARTLY_RECOVERED_GAIN and linked is not None:
-        linked = _closest([linked, linkage_by_cells(scene)])
+        linked = closest([linked, linkage_by_cells(scene)])
     shown: dict[str, Any] = {
         "verbatim": max(verbatim, cells), "recognition": recognized, "linkage": linked,
         "membership": members, "part": rows_correspond is False,
@@ -307,7 +315,7 @@ def audit_arrays(
     if shuffled and any(s.applicable and s.name in NEED_ROWS for s in skipped):
         attackers = not_comforted(attackers)
     verdict = next((a.verdict for a in attackers if a.name == INSIDER), NOT_MEASURED)
-    notes += [*_notes(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
+    notes += [*notes_of(scene, verbatim, cells, subject.yard.varies), *unclear_members(members)]
     if perhaps_persons is not None and any(m.by_person for m in members):
         notes.append(AuditNote.of(Kind.PERSONS_HELD_OUT, column=perhaps_persons.name))
     if useless := failed_with_knowledge(results):
@@ -345,7 +353,7 @@ def audit_arrays(
             "order_known": order_known,
             "order_shows": order_shows,
             "id_released": id_released,
-            "given": arguments,
+            "given": named,
             **(settings or {}),
         },
         n_trials=1 + n_drawn,
@@ -360,74 +368,3 @@ def audit_arrays(
 def _verbatim(table: Array, scene: Scene, rng: np.random.Generator) -> float:
     """Share of released rows that are records, in the release or in what left beside it."""
     return max(verbatim_share(table, released, rng) for released in (scene.released, *scene.others))
-
-
-def _kept(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
-    if kept is None or isinstance(kept, KeptColumns):
-        found = kept
-    else:
-        found = KeptColumns(numbers(kept, "kept"))
-    if found is not None and len(found.values) != n_rows:
-        raise AuditError(f"kept must have a row for each of the {n_rows:,} released rows")
-    return found
-
-
-def _table_kept(
-    kept: KeptColumns | None, given: ArrayLike | None, rows_correspond: bool | None, n_rows: int
-) -> Array | None:
-    """The kept columns of the table's own rows."""
-    if kept is None:
-        return None
-    if given is not None:
-        return numbers(given, "table_kept")
-    return kept.values if rows_correspond is not False and len(kept.values) == n_rows else None
-
-
-def _linked(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
-    """How well records of the public table, and of the sample, are linked to released rows."""
-    linked: list[Linkage | None] = []
-    recognized: list[Linkage | None] = []
-    for outcome in outcomes:
-        attack, attacker = outcome.step.attack, outcome.step.attacker
-        if isinstance(attack, TableOrderAttack) and attack.kept is not None:
-            linked.append(linkage(scene, attack.kept))
-        patterns = isinstance(attack, PatternLinkageAttack)
-        if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
-            continue
-        if attacker == INSIDER and (outcome.step.few or patterns):
-            linked.append(linkage(scene, attack.kept))
-        elif attacker not in (INSIDER, KEY_HOLDER):
-            recognized.append(recognition(scene, attack.kept))
-    return _closest(linked), _closest(recognized)
-
-
-def _closest(found: Sequence[Linkage | None]) -> Linkage | None:
-    """The way of linking that leaves the fewest records to choose from."""
-    return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
-
-
-def _notes(
-    scene: Scene, verbatim: float, cells: float, varies: NDArray[np.bool_]
-) -> list[AuditNote]:
-    """What a reader must know beside the numbers."""
-    notes = []
-    if verbatim > 0:
-        notes.append(AuditNote.of(Kind.UNCHANGED_ROWS, share=verbatim))
-    if cells > verbatim and cells >= 0.01:
-        notes.append(AuditNote.of(Kind.UNCHANGED_CELLS, share=cells))
-    constant = int((~varies).sum())
-    if constant:
-        notes.append(AuditNote.of(Kind.CONSTANT_COLUMNS, n=constant))
-    n = int(scene.split.chosen.sum())
-    if n < len(scene.split.attacked) or n < len(scene.table):
-        notes.append(AuditNote.of(Kind.MEASURED_ON_SAMPLE, n=n))
-    if n < 400:
-        low, high = wilson(0.5, n)
-        notes.append(AuditNote.of(Kind.FEW_RECORDS, n=n, half=(high - low) / 2))
-    if not scene.rows_correspond and len(scene.released_rows()) < len(scene.released):
-        notes.append(AuditNote.of(Kind.NOT_ALL_COMPARED, n=SEEN_UNALIGNED))
-    if scene.secret_order:
-        notes.append(AuditNote.of(Kind.ROWS_UNKNOWN))
-    elif scene.rows_correspond is False:
-        notes.append(AuditNote.of(Kind.ROWS_ARE_NO_RECORDS))
-    return notes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isinglass.attack.knowledge import PublicParameters
+from isinglass.attack.knowledge import KeptColumns, PublicParameters
 from isinglass.auditing.scoring import Yardstick
 from isinglass.detect.base import Detector
 from isinglass.errors import AuditError, PrivacyWarning
@@ -165,3 +165,25 @@ def _keeps_units(table: Array, released: Array, parameters: PublicParameters | N
     norms = np.linalg.norm(X, axis=0) * np.linalg.norm(Z, axis=0)
     follow = (X * Z).sum(axis=0) / np.where(norms > 0, norms, np.inf)
     return bool(follow.mean() > _SAME_COLUMNS)
+
+
+def kept_columns(kept: ArrayLike | KeptColumns | None, n_rows: int) -> KeptColumns | None:
+    """The columns that left as they were, one row for each released row."""
+    if kept is None or isinstance(kept, KeptColumns):
+        found = kept
+    else:
+        found = KeptColumns(numbers(kept, "kept"))
+    if found is not None and len(found.values) != n_rows:
+        raise AuditError(f"kept must have a row for each of the {n_rows:,} released rows")
+    return found
+
+
+def kept_of_table(
+    kept: KeptColumns | None, given: ArrayLike | None, rows_correspond: bool | None, n_rows: int
+) -> Array | None:
+    """The kept columns of the table's own rows."""
+    if kept is None:
+        return None
+    if given is not None:
+        return numbers(given, "table_kept")
+    return kept.values if rows_correspond is not False and len(kept.values) == n_rows else None

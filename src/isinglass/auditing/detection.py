@@ -14,6 +14,7 @@ from isinglass.auditing.findings import Detection
 from isinglass.auditing.scoring import over_trials
 from isinglass.detect.base import Detector
 from isinglass.detect.distance import DistanceOutliers
+from isinglass.measure.area import area_limits
 
 Array = NDArray[Any]
 
@@ -60,6 +61,8 @@ class Truth:
         )
         rate = float(hits.mean())
         low, high = over_trials([rate], self.n_outliers)
+        area = self._area(ranked)
+        auc_low, auc_high = (None, None) if area is None else self._area_limits(area)
         return Detection(
             rate=rate,
             low=low,
@@ -68,7 +71,9 @@ class Truth:
             rank_correlation=_rank_correlation(self._ranked, ranked),
             precision=precision,
             auc_table=self._area(self._ranked),
-            auc_release=self._area(ranked),
+            auc_release=area,
+            auc_low=auc_low,
+            auc_high=auc_high,
             chance=self.n_outliers / self.n_rows,
             table_scores=_as_shares(self._scores),
             release_scores=_as_shares(_scores_of(fitted, released, self.strongest)),
@@ -83,6 +88,12 @@ class Truth:
         from sklearn.metrics import roc_auc_score
 
         return float(roc_auc_score(labels, scores))
+
+    def _area_limits(self, area: float) -> tuple[float, float]:
+        assert self._labels is not None
+        labels = self._labels[self._some]
+        known = int(np.count_nonzero(labels))
+        return area_limits([area], known, len(labels) - known)
 
 
 def unknown_detection(truth: Truth) -> Detection:

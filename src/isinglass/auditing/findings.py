@@ -151,6 +151,8 @@ class Detection:
     precision: tuple[tuple[int, float], ...] = ()
     auc_table: float | None = None  # against labels, where there are any
     auc_release: float | None = None
+    auc_low: float | None = None  # limits of `auc_release`, which few known anomalies make wide
+    auc_high: float | None = None
     chance: float = 0.0  # what a blind choice of n rows would find
     #: Anomaly scores of the table's strongest rows, in falling order, and of the same rows in the
     #: release, both as a share of their largest; for the chart, not about single records.

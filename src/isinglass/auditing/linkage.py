@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,8 +12,13 @@ from isinglass.attack.kept.join import Groups, JoinedFit
 from isinglass.attack.linking.linker import Linker
 from isinglass.attack.linking.pattern_fits import PatternLinker
 from isinglass.attack.linking.record_fit import blocks
+from isinglass.attack.pattern_linkage import PatternLinkageAttack
+from isinglass.attack.table_order import TableOrderAttack
+from isinglass.auditing.attackers import INSIDER, KEY_HOLDER
 from isinglass.auditing.cells import same_columns
 from isinglass.auditing.findings import QUANTILES, Linkage
+from isinglass.auditing.kept_linkage import KeepingLinkage
+from isinglass.auditing.runner import Outcome
 from isinglass.auditing.scene import Scene
 from isinglass.auditing.split import SOUGHT
 from isinglass.measure.randomization import (
@@ -226,3 +232,26 @@ def _expected(scene: Scene) -> float | None:
         scale = scale * X.std(axis=0, ddof=1)
     law = str(facts.get("distribution", "gaussian"))
     return float(average_level(expected_randomization_level(X, scale=scale, distribution=law)))
+
+
+def closest(found: Sequence[Linkage | None]) -> Linkage | None:
+    """The way of linking that leaves the fewest records to choose from."""
+    return min((f for f in found if f is not None), key=lambda f: f.average, default=None)
+
+
+def linkages(scene: Scene, outcomes: Sequence[Outcome]) -> tuple[Linkage | None, Linkage | None]:
+    """How well records of the public table, and of the sample, are linked to released rows."""
+    linked: list[Linkage | None] = []
+    recognized: list[Linkage | None] = []
+    for outcome in outcomes:
+        attack, attacker = outcome.step.attack, outcome.step.attacker
+        if isinstance(attack, TableOrderAttack) and attack.kept is not None:
+            linked.append(linkage(scene, attack.kept))
+        patterns = isinstance(attack, PatternLinkageAttack)
+        if not isinstance(attack, PatternLinkageAttack | KeepingLinkage) or attack.kept is None:
+            continue
+        if attacker == INSIDER and (outcome.step.few or patterns):
+            linked.append(linkage(scene, attack.kept))
+        elif attacker not in (INSIDER, KEY_HOLDER):
+            recognized.append(recognition(scene, attack.kept))
+    return closest(linked), closest(recognized)

@@ -30,9 +30,11 @@ class Kind(Enum):
     COLUMNS_NOT_AS_CLAIMED = auto()
     VALUES_NOT_AS_CLAIMED = auto()
     NOISE_NOT_AS_CLAIMED = auto()
+    MOMENTS_NOT_AS_CLAIMED = auto()
     # How two files were brought together.
     TEXT_AS_NUMBERS = auto()
     TEXT_LEFT_OUT = auto()
+    ENCODED_COLUMNS = auto()
     HASHES_UNDONE = auto()
     CELLS_MISSING = auto()
     OTHER_NUMBERS = auto()
@@ -45,6 +47,7 @@ class Kind(Enum):
     OTHER_LENGTH = auto()
     TRANSPOSED = auto()
     OTHER_SHAPE = auto()
+    ROWS_TRANSFORMED = auto()
     SEVERAL_ROWS_TOGETHER = auto()
     SEVERAL_ROWS_AS_ONE = auto()
     ORDER_CANNOT_BE_TOLD = auto()
@@ -54,6 +57,7 @@ class Kind(Enum):
     SECRET_ORDER_STAYS = auto()
     SEED_GUESSED = auto()
     OTHER_RELEASE_UNMATCHED = auto()
+    OTHER_RELEASE_UNKNOWN = auto()
     OTHER_RELEASES_MISSING = auto()
     # What was assumed.
     PARAMETERS_KNOWN = auto()

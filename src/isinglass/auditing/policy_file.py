@@ -10,7 +10,7 @@ from isinglass.errors import AuditError
 from isinglass.field_checks import is_number
 
 KNOWN = {
-    "detection": {"minimum"},
+    "detection": {"minimum", "minimum_auc"},
     "attackers": set(ATTACKERS),
     "attacks": {
         "attacker",

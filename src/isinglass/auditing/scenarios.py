@@ -32,7 +32,6 @@ from isinglass.attack.map_estimate import MAPAttack
 from isinglass.attack.naive import NaiveAttack
 from isinglass.attack.noise.size import noise_variance
 from isinglass.attack.order.periods import by_phase, period_of
-from isinglass.attack.order.row_blocks import block_of
 from isinglass.attack.order.table_walk import is_walk
 from isinglass.attack.pattern_linkage import PatternLinkageAttack
 from isinglass.attack.posterior import PosteriorAttack, alone_is_worth_it
@@ -231,6 +230,8 @@ def _row_order(scene: Scene, seed: int) -> Iterator[Step]:
     yield from _along_the_file(scene, attack, known)
     told = _noise_only(scene, scene.common(others=False, whole=True, order=True) | scene.statistics)
     if _law_tells(scene, np.asarray(scene.released[:SEEN_WHOLE], dtype=np.float64), told):
+        from isinglass.attack.order.row_blocks import block_of
+
         by_law = RowOrderAttack(by_law=True, random_state=seed)
         how = "each cell read by the law of the noise"
         yield Step(by_law, told, scene.table.shape[1], whole=True, how=how)

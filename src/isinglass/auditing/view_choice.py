@@ -13,7 +13,7 @@ from isinglass.attack.columns.marginals import divisors, unit_columns
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.linking.near import nearest_records
 from isinglass.attack.naive import NaiveAttack
-from isinglass.attack.views.views import View, group_views, views, views_beside
+from isinglass.attack.views.views import View, file_views, group_views, views, views_beside
 from isinglass.auditing.scene import Scene
 
 Array = NDArray[Any]
@@ -21,6 +21,8 @@ Shown = tuple[Array, Array, Array]
 
 #: Neighboring rows, and columns, of which a view is tried.
 _ROWS, _COLUMNS = 4_000, 64
+#: Columns of a file by which a view of all its rows is tried first, and what chance shows of them.
+_HINTS, _HINT_ROWS = 4, 8
 #: How much more of the table a view must show than the release itself and the views before.
 _MORE = 0.01
 #: Views that are attacked, of those worth it.
@@ -69,8 +71,10 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
     found: list[tuple[View, Shown]] = []
     everything = np.asarray(scene.released, dtype=np.float64)
     beside = (*group_views(_labels(scene)), *views_beside(everything, scene.others))
-    for view in (*views(Z.shape[1]), *beside):
+    for view in (*views(Z.shape[1]), *file_views(everything), *beside):
         if view.along_rows and not scene.order_shows:
+            continue
+        if view.by_column and not _hints(view, everything, rows, X, scene.statistics, half):
             continue
         with np.errstate(all="ignore"):
             if view.whole:
@@ -82,6 +86,22 @@ def promising(scene: Scene, rng: np.random.Generator) -> Promising:
             found.append((view, _shown(seen, X, scene.statistics, half)))
     read, matched, learned = (_best(found, side, plain, len(Z)) for side in range(3))
     return Promising(tuple(dict.fromkeys((*read, *anywhere))), matched, learned)
+
+
+def _hints(
+    view: View,
+    everything: Array,
+    rows: slice,
+    X: Array,
+    known: ColumnStatistics,
+    half: Array,
+) -> bool:
+    """Whether a few columns of a view that takes every column by itself go with the table's."""
+    seen = view.turn(everything[:, _some(everything.shape[1], _HINTS)], known)[rows]
+    if not np.isfinite(seen).all():
+        return False
+    _, matched, _ = _shown(seen, X, known, half)
+    return bool(matched.max() > _MORE + _HINT_ROWS / len(X))
 
 
 def _varying(seen: Array, n_columns: int) -> Array:
@@ -191,6 +211,6 @@ def _explained(a: Array, b: Array, half: Array) -> Array:
     return _share_left(away, b[~half])
 
 
-def _some(n_columns: int) -> Array:
+def _some(n_columns: int, most: int = _COLUMNS) -> Array:
     """The same columns of tables as wide as each other."""
-    return np.unique(np.linspace(0, n_columns - 1, min(n_columns, _COLUMNS)).round().astype(int))
+    return np.unique(np.linspace(0, n_columns - 1, min(n_columns, most)).round().astype(int))

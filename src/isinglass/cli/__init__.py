@@ -26,7 +26,7 @@ LONGEST = 2_000
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
     "release", "detect", "audit", "tune", "model", "score", "keygen", "verify-privacy", "plan",
-    "ask", "ledger", "reproduce", "demo", "doctor",
+    "ask", "ledger", "register", "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {
     "add_completion": False,
@@ -150,11 +150,11 @@ def _refused(error: Exception) -> bool:
     return isinstance(error, BudgetError)
 
 
-_SPELLED = {"ask", "plan", "ledger", "model", "verify-privacy"}
+_SPELLED = {"ask", "plan", "ledger", "register", "model", "verify-privacy"}
 #: What these commands call the settings that a sentence may begin with.
 _OPTIONS = {
     "cap": "--budget", "key": "--request-id", "labels": "--label",
-    "n_columns": "--columns", "n_components": "--components", "scale": "--scale-by",
+    "n_columns": "--n-columns", "n_components": "--components", "scale": "--scale-by",
     "threshold_share": "--threshold",
 } | {
     name: "--" + name.replace("_", "-")

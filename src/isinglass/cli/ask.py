@@ -44,9 +44,7 @@ def ask(
         "--no-count-query",
         help="Only with --mode sparse: RECORDS are meant as ones the table has.",
     ),
-    modes: str | None = typer.Option(
-        None, "--modes", metavar="MODE[,MODE]", help="The modes allowed from first use on."
-    ),
+    modes: options.Modes = [],
     bounds: options.Bounds = None,
     space: Path | None = typer.Option(
         None, "--space", help="Scaling and distance declared by `isinglass plan --space`."
@@ -87,8 +85,17 @@ def ask(
     secret: options.Secret = None,
     note: options.Note = None,
     out: Annotated[
-        Path | None, options.out("Write row, anomalous and epsilon of all to this .csv file.")
+        Path | None, options.out("Write all answers to this .csv file, with the records' ids.")
     ] = None,
+    id_column: str | None = typer.Option(
+        None,
+        "--id",
+        metavar="COL",
+        help="A column of RECORDS that tells them apart; default: the first one dropped that does.",
+    ),
+    page: Path | None = typer.Option(
+        None, "--page", help="Write the answers as an .html page that may be forwarded."
+    ),
     force: options.Force = False,
     encoding: options.Encoding = "utf8",
     delimiter: options.Delimiter = None,
@@ -103,7 +110,7 @@ def ask(
     """
     from isinglass.cli import answers, show
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
-    from isinglass.cli.options import check_question, listed_modes, refuse_ignored
+    from isinglass.cli.options import check_modes, check_question, refuse_ignored
     from isinglass.curate.curator import Curator
     from isinglass.curate.ledger.batch import check_printable
     from isinglass.curate.ledger.contract import CURATOR
@@ -115,7 +122,10 @@ def ask(
     if ledger is None:
         raise CuratorError("--ledger is missing: every answer is paid for, and noted somewhere")
     if dry_run:
-        refuse_ignored({"--new-version": new_version, "--request-id": request_id, "--out": out})
+        refuse_ignored(
+            {"--new-version": new_version, "--request-id": request_id, "--out": out,
+             "--page": page}
+        )  # fmt: skip
     for name, amount in (
         ("--epsilon", epsilon), ("--budget", budget), ("--user-budget", user_budget)
     ):  # fmt: skip
@@ -129,7 +139,7 @@ def ask(
         if word is not None:
             check_printable(name, word)
     least_k = check_question(mode, k, metric, p, count_query=not no_count_query)
-    allowed = None if modes is None else listed_modes(modes, mode)
+    check_modes(modes, mode)
     if space is not None and (bounds or metric or p or weights):
         raise CuratorError(
             "--space brings its scaling and distance; leave --bounds, --metric and --weights out"
@@ -139,12 +149,20 @@ def ask(
             "RECORDS is the table itself: publishing answers about its own rows would publish the "
             "rows; pass --own-rows if the answers stay with you"
         )
-    if out is not None:
-        if out.suffix != ".csv":
-            raise ValueError(f"--out must end in .csv, got {out.name}")
-        refuse_targets({"the answers": out}, [table, records, bounds, space, ledger], force=force)
+    if own_rows and page is not None:
+        raise CuratorError(
+            "--page may be forwarded, and --own-rows is for your own eyes: leave one out"
+        )
+    if out is not None and out.suffix != ".csv":
+        raise ValueError(f"--out must end in .csv, got {out.name}")
+    if page is not None and page.suffix.lower() != ".html":
+        raise ValueError(f"--page must end in .html, got {page.name}")
+    targets = {what: path for what, path in (("the answers", out), ("the page", page)) if path}
+    refuse_targets(targets, [table, records, bounds, space, ledger], force=force)
     reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
     unknown_columns(drop, [table, records], **reading)
+    ids = answers.read_ids(records, id_column, drop, **reading)
+    drop = [*drop] if id_column is None else [*drop, id_column]
     with show.Bar() as bar:
         X, names = read_numbers(
             table, drop=drop, missing=missing, advice="leave those rows out with --missing drop",
@@ -193,7 +211,7 @@ def ask(
             columns=names,
             user_budget=user_budget,
             records_per_person=records_per_person,
-            modes=allowed,
+            modes=modes or None,
             also_released=also_released or None,
             new_version=new_version,
             pad=not no_pad,
@@ -229,11 +247,21 @@ def ask(
             return
         listed = found if isinstance(found, list) else [found]
         if out is not None:
-            answers.write(out, listed)
+            answers.write(out, listed, ids)
+        if page is not None and late:
+            # That they were late is news of the table to whoever gets the page.
+            show.print_message(
+                f"note: {page} was not written, as it would tell that the answers were late; ask "
+                "the same again for the page: stored answers are free and punctual"
+            )
+        elif page is not None:
+            answers.write_page(page, listed, ids, columns=names, count_query=not no_count_query)
         if as_json:
             show.print_json(answers.document(listed))
         else:
-            answers.tell(listed, out)
+            answers.tell(listed, out, ids)
+            if page is not None and not late:
+                show.echo(f"page     {page}  (may be forwarded: it holds the answers alone)")
 
 
 #: the table has left as a release, and what a guarantee then adds

@@ -26,9 +26,9 @@ def demo(
     with show.saying(stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the story itself tells what leaks
         story = run(out, show.print_message)
-    report = out / "report.html"
-    with whole_file(report) as temporary:
-        temporary.write_text(render(story), encoding="utf-8")
+        report = out / "report.html"
+        with whole_file(report) as temporary:
+            temporary.write_text(render(story), encoding="utf-8")
     if as_json:
         show.print_json(story.to_json() | {"report": str(report)})
     else:
@@ -56,12 +56,14 @@ def _guaranteed(story: Story) -> list[str]:
         f"  found       {told.found} of the {story.top} strongest outliers, by anybody who has the "
         "model; it misses what is",
         "              strange only in how values go together",
+        f"              {told.forest_found} by an isolation forest without privacy, which misses "
+        "such things, too",
         f"  got back    {words.share(told.read)} of the values that are missing in a record of "
         f"aurora's; {words.share(told.read_uncounted)} where",
         "              the record was not counted: nearly the same, as is proved",
         f"  guarantee   epsilon {told.epsilon:g}, delta {told.delta:g} for every record: from even "
-        "odds, nobody can be surer",
-        f"              than {words.share(told.certainty)} that it was counted",
+        "odds, nobody is right",
+        f"              more often than {words.share(told.certainty)} about whether it was counted",
     ]
 
 

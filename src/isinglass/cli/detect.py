@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from isinglass.table.read import Table
 
 SHOWN = 10
+#: share of the squared distances from which one column is said to rule
+RULES = 0.9
 
 
 def detect(
@@ -86,13 +89,14 @@ def detect(
         drop=names_to_drop(drop, names),
         label=label,
     )
-    columns = [*features.numeric, *features.discrete]
+    columns = [*features.numeric, *features.coded]
     factors = weights_for(weights, columns, table.name)
     _mention_kept(file, columns)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
     from isinglass.kernels import jit, nearest
 
     if not jit.is_kept(nearest.search):
+        jit.first_compilation.said = True  # here, and in a pipe, too
         show.print_message(
             "note: the search is compiled for this machine, once; this takes some seconds"
         )
@@ -135,8 +139,9 @@ def detect(
     tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
-        tell(f"{show.counted(rows.n_left_out, 'row')} with missing values {were} left out")
+        tell(f"{counted(rows.n_left_out, 'row')} with missing values {were} left out")
     _tell_label(table, label, found, tell)
+    _hint_at_one_column(found, rows.names, scale)
 
 
 def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | None) -> None:
@@ -160,6 +165,25 @@ def _show(found: DistanceOutliers, columns: int, seconds: float, out: Path | Non
         show.echo(f"and {more:,} more; -o FILE or --json gives all {len(found.outliers_):,}")
 
 
+def _hint_at_one_column(found: DistanceOutliers, names: Sequence[str], scale: bool) -> None:
+    """Say so where the strongest outliers are strange in one column alone."""
+    shares = found.column_shares()
+    if shares is None or len(shares) < 2 or shares.max() <= RULES:
+        return
+    from isinglass.formats import share
+
+    column = names[int(shares.argmax())]
+    advice = (
+        f"--drop {column} or a smaller weight (--weights) lets the others count"
+        if scale
+        else "--scale lets all columns count alike"
+    )
+    show.print_message(
+        f"note: {column} makes up {share(float(shares.max()))} of the squared distances of the "
+        f"strongest outliers, so that the other columns hardly count; {advice}"
+    )
+
+
 def _tell_label(
     table: Table, label: str | None, found: DistanceOutliers, tell: Callable[[str], None]
 ) -> None:
@@ -170,7 +194,7 @@ def _tell_label(
         hits, total = counts
         tell(
             f"{hits:,} of the {len(found.outliers_):,} rows found have {label} 1; "
-            f"{total:,} rows of the file have it"
+            f"{counted(total, 'row')} of the file {'has' if total == 1 else 'have'} it"
         )
 
 

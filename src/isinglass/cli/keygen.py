@@ -15,7 +15,7 @@ def keygen(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Make a key to sign models with: OUT stays with you, OUT.pub goes to whoever scores.
+    """Make a key to sign models with: OUT stays with you, OUT.pub is for those who score.
 
     Tell readers the fingerprint by another way than you send models. Example:
 
@@ -33,6 +33,6 @@ def keygen(
         document = {"private": str(out), "public": str(public), "fingerprint": fingerprint}
         show.print_json(document)
         return
-    show.echo(f"private      {out}  (stays with you: whoever has it signs in your name)")
-    show.echo(f"public       {public}  (goes to whoever scores with your models)")
+    show.echo(f"private      {out}  (stays with you: anyone who has it can sign in your name)")
+    show.echo(f"public       {public}  (for those who score with your models)")
     show.echo(f"fingerprint  {fingerprint}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isinglass.cli import options
-from isinglass.cli.show import counted, echo, print_json, print_message, saying
+from isinglass.cli.show import echo, print_json, print_message, saying
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.ledger import Ledger
@@ -36,7 +37,7 @@ def show(
     note: options.Note = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show the contract and what was spent; never what was asked about."""
+    """Show what is promised, spent and left, and who asked; never what was asked about."""
     with _opened(ledger, secret, note) as opened:
         if head_only:
             found = opened.head()
@@ -45,10 +46,14 @@ def show(
             else:
                 echo(found)
             return
-        summary = opened.summary()
+        summary, standing = opened.summary(), opened.standing()
     if as_json:
-        print_json(summary)
+        print_json(summary | standing.to_json())
         return
+    from isinglass.cli.ledger_text import print_standing
+
+    print_standing(standing)
+    echo("", "The numbers")
     _print(summary)
 
 

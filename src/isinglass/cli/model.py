@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 
 if TYPE_CHECKING:
     import datetime
@@ -126,6 +127,7 @@ def model(
         opened = passphrase(lock, passphrase_file, new=False)
         key = read_signing_key(signing_key, passphrase=opened)
     declared = read_declared(bounds)
+    priced_for = 1  # records of one person, unless the owner says how many
     stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
     with (
         contextlib.nullcontext() if ledger is None else show.saying(stopped),
@@ -138,8 +140,7 @@ def model(
         if charge is not None and charge.ledger.signed:
             contract = charge.ledger.contract
             also_released = also_released or contract.also_released
-            if records_per_person is None and (person or contract.records_per_person > 1):
-                records_per_person = contract.records_per_person
+            priced_for = contract.records_per_person
         written = write_model(
             table,
             out,
@@ -149,6 +150,7 @@ def model(
             drop=drop,
             person=person,
             records_per_person=records_per_person,
+            priced_for=priced_for,
             threshold_share=threshold,
             name=name,
             key=key,
@@ -191,7 +193,7 @@ def model(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    show.echo(f"model      {out}  ({show.counted(written.columns, 'column')}, for anybody)")
+    show.echo(f"model      {out}  ({counted(written.columns, 'column')}, for anybody)")
     if validity.version is not None:
         before = validity.supersedes
         said = "" if before is None else f", in the place of version {before}"

@@ -1,10 +1,10 @@
-"""Options that several commands share, and what their values mean: columns, methods, words."""
+"""Options that several commands share, and checks of their values."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
@@ -27,6 +27,23 @@ MissingChoice = Literal["error", "drop", "median"]
 MissingRowChoice = Literal["error", "drop"]
 ModeChoice = Literal["sparse", "sensitive", "dp"]
 MetricChoice = Literal["euclidean", "manhattan", "chebyshev", "minkowski", "hamming"]
+
+
+def each_of(choices: Collection[str]) -> Callable[[list[str]], list[str]]:
+    """A callback for options of several words: commas separate them, each must be a choice."""
+
+    def checked(given: list[str]) -> list[str]:
+        words = [word.strip() for item in given for word in item.split(",")]
+        for word in words:
+            if word not in choices:  # said as typer says it of a single choice
+                listed = ", ".join(map(repr, choices))
+                raise typer.BadParameter(f"{word!r} is not one of {listed}.")
+        return words
+
+    return checked
+
+
+MODES: tuple[str, ...] = get_args(ModeChoice)
 
 
 def out(help: str) -> Any:
@@ -119,6 +136,15 @@ LedgerFile = Annotated[
     str | None,
     typer.Option(
         "--ledger", metavar="FILE|URL", help="Where spends are kept; created on first use."
+    ),
+]
+Modes = Annotated[
+    list[str],
+    typer.Option(
+        "--modes",
+        metavar="[sparse|sensitive|dp][,…]",
+        callback=each_of(MODES),
+        help="The modes allowed from first use on; default: that of --mode.",
     ),
 ]
 Mode = Annotated[ModeChoice, typer.Option("--mode", help="The question and its guarantee.")]
@@ -268,9 +294,6 @@ def name_of(method: str, parameters: dict[str, Any]) -> str:
     return method
 
 
-MODES: tuple[str, ...] = get_args(ModeChoice)
-
-
 def check_question(
     mode: str, k: int | None, metric: str | None, p: float | None, *, count_query: bool = True
 ) -> int:
@@ -300,14 +323,11 @@ def refuse_ignored(given: dict[str, Any]) -> None:
         )
 
 
-def listed_modes(given: str, mode: str) -> list[str]:
-    """The modes that a contract is to allow."""
+def check_modes(modes: list[str], mode: str) -> None:
+    """Refuse a contract that would not allow the very question."""
     from isinglass.errors import CuratorError
 
-    listed = [part.strip() for part in given.split(",")]
-    if mode not in listed or not set(listed) <= set(MODES):
+    if modes and mode not in modes:
         raise CuratorError(
-            f"--modes must list some of sparse, sensitive and dp, and --mode {mode} among them, "
-            f"got {given}"
+            f"--modes must list --mode {mode} among those it allows, got {','.join(modes)}"
         )
-    return listed

@@ -71,8 +71,8 @@ def plan(
         "1e-6", "--delta", help="The chance that the promise fails; 0 for pure epsilon."
     ),
     delta_cap: options.DeltaCap = None,
-    columns: int = typer.Option(
-        10, "--columns", help="Only with --model: how many columns of numbers the table has."
+    n_columns: int = typer.Option(
+        10, "--n-columns", help="Only with --model: how many columns of numbers the table has."
     ),
     records_per_person: options.RecordsPerPerson = None,
     threshold: float | None = typer.Option(
@@ -94,7 +94,7 @@ def plan(
 
     isinglass plan last-year.csv --outlier-fraction 0.01 --scale-by percentiles --space space.json
 
-    isinglass plan --model --epsilon 0.25 --budget 3 --columns 12
+    isinglass plan --model --epsilon 0.25 --budget 3 --n-columns 12
     """
     from isinglass.cli.plan_model import check_given, print_model_plan, typed
 
@@ -102,7 +102,7 @@ def plan(
     if model:
         print_model_plan(
             epsilon=epsilon, delta=delta, budget=budget if typed(context, "budget") else None,
-            delta_cap=delta_cap, ledger=ledger, secret=secret, note=note, columns=columns,
+            delta_cap=delta_cap, ledger=ledger, secret=secret, note=note, n_columns=n_columns,
             records_per_person=records_per_person, threshold=threshold, as_json=as_json,
         )  # fmt: skip
         return
@@ -148,7 +148,12 @@ def plan(
         from isinglass.curate.planning.choose import choose_beta_r
 
         chosen = choose_beta_r(
-            X, outlier_fraction=outlier_fraction, labels=labels, beta=beta, space=declared
+            X,
+            outlier_fraction=outlier_fraction,
+            labels=labels,
+            beta=beta,
+            space=declared,
+            short=True,
         )
         beta, r = chosen.beta, chosen.r
     if target_recall is None and epsilon is None:
@@ -175,8 +180,10 @@ def plan(
         return
     print_plan(found, chosen, space, out)
     if found.chosen.queries_here:
-        as_planned = ask_options(space, bounds, metric, p, drop, missing)
-        show.echo(f"then     {ask_command(found, budget, as_planned)}")
+        as_planned = ask_options(space, bounds, metric, p, drop, missing, encoding, delimiter)
+        show.echo(f"then     {ask_command(found, budget, as_planned, queries)}")
+        if label is not None:
+            show.echo(f"         with --drop {label}, too, where TABLE has that column")
 
 
 def _check(

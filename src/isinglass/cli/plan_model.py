@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from isinglass.cli import show
-from isinglass.formats import number
+from isinglass.formats import counted, number
 
 if TYPE_CHECKING:
     from isinglass.publish.model_plan import Budget, ModelPlan
 
 #: parameters of `isinglass plan` that go with --model
 _WITH_MODEL = {
-    "model", "epsilon", "budget", "delta", "delta_cap", "ledger", "secret", "note", "columns",
+    "model", "epsilon", "budget", "delta", "delta_cap", "ledger", "secret", "note", "n_columns",
     "records_per_person", "threshold", "as_json",
 }  # fmt: skip
 #: and those that go with nothing else
 _ONLY_WITH_MODEL = {
-    "delta", "delta_cap", "ledger", "secret", "note", "columns", "records_per_person", "threshold",
+    "delta", "delta_cap", "ledger", "secret", "note", "n_columns", "records_per_person",
+    "threshold",
 }  # fmt: skip
 
 
@@ -51,7 +52,7 @@ def print_model_plan(
     ledger: str | None,
     secret: Path | None,
     note: Path | None,
-    columns: int,
+    n_columns: int,
     records_per_person: int | None,
     threshold: float | None,
     as_json: bool,
@@ -69,7 +70,7 @@ def print_model_plan(
         room,
         epsilon=epsilon,
         delta=delta,
-        n_columns=columns,
+        n_columns=n_columns,
         records_per_person=records if records_per_person is None else records_per_person,
         threshold_share=threshold,
     )
@@ -107,12 +108,10 @@ def _room(
 
 
 def _print(found: ModelPlan) -> None:
-    from isinglass.detect.private.card import PUBLIC_DATA
-
     needed = found.needed
     show.echo(found.sentence(), found.together_sentence(), "")
     show.echo(
-        f"With {show.counted(found.n_columns, 'column')} of numbers, a table of fewer than "
+        f"With {counted(found.n_columns, 'column')} of numbers, a table of fewer than "
         f"{needed.reliable:,} records drowns in the noise; from {needed.settled:,} on it hardly "
         "shows:"
     )
@@ -125,13 +124,14 @@ def _print(found: ModelPlan) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         show.echo("  ".join(w.rjust(n) for w, n in zip(line, widths, strict=True)).rstrip())
-    by_epsilon = ", ".join(f"{auc:.3f} at {e}" for e, auc in PUBLIC_DATA["by_epsilon"].items())
+    data = found.on_public_data
+    by_epsilon = ", ".join(f"{auc:.3f} at {e}" for e, auc in data["by_epsilon"].items())
     show.echo(
         "",
-        f"On public data, such models found anomalies with {PUBLIC_DATA['measure']}: {by_epsilon}; "
-        f"an isolation forest without privacy: "
-        f"{PUBLIC_DATA['isolation_forest_without_privacy']:.3f}. No table was read, and nothing "
-        "was spent.",
+        f"On public data, models of {data['kind']} found anomalies with this {data['measure']}: "
+        f"{by_epsilon}; an isolation forest without privacy: "
+        f"{data['isolation_forest_without_privacy']:.3f}. {data['caution']} No table was read, and "
+        "nothing was spent.",
     )
 
 

@@ -31,14 +31,16 @@ def print_plan(found: Plan, chosen: Chosen | None, space: Path | None, out: Path
         show.echo("  ".join(w.rjust(n) for w, n in zip(row, widths, strict=True)).rstrip())
     show.echo("")
     show.echo(found.sentence)
+    if found.capacity is not None:
+        show.echo(found.capacity.sentence)
     if space is not None:
         show.echo(f"space    {space}")
     if out is not None:
         show.echo(f"plan     {out}")
 
 
-def ask_command(found: Plan, budget: str, space: list[str]) -> str:
-    """The `isinglass ask` command with the settings of the plan."""
+def ask_command(found: Plan, budget: str, space: list[str], records: Path | None = None) -> str:
+    """The `isinglass ask` command with the settings of the plan; only TABLE is to be named."""
     from isinglass.epsilon import text
 
     words = ["--beta", str(found.beta), "--r", repr(found.r), "--epsilon", text(found.chosen.micro)]
@@ -46,8 +48,9 @@ def ask_command(found: Plan, budget: str, space: list[str]) -> str:
         words += ["--mode", found.mode]
     if found.k is not None:
         words += ["--k", str(found.k)]
-    words += ["--budget", budget, *space, "--ledger", "FILE"]
-    return shlex.join(["isinglass", "ask", "TABLE", "RECORDS", *words])
+    words += ["--budget", budget, *space, "--ledger", "ledger.db"]
+    asked = "RECORDS" if records is None else str(records)
+    return shlex.join(["isinglass", "ask", "TABLE", asked, *words])
 
 
 def ask_options(
@@ -57,10 +60,14 @@ def ask_options(
     p: float | None,
     drop: list[str],
     missing: str,
+    encoding: str = "utf8",
+    delimiter: str | None = None,
 ) -> list[str]:
     """Options of `ask` that read the table as the plan did, in the same space."""
     words = [word for column in drop for word in ("--drop", column)]
     words += [] if missing == "error" else ["--missing", missing]
+    words += [] if encoding == "utf8" else ["--encoding", encoding]
+    words += [] if delimiter is None else ["--delimiter", delimiter]
     if space is not None:
         return [*words, "--space", str(space)]
     words += [] if bounds is None else ["--bounds", str(bounds)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isinglass.cli import options, show
+from isinglass.formats import counted
 from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
@@ -88,7 +89,11 @@ def release(
     from isinglass.table.scale import read_bounds
 
     if out.suffix.lower() in OTHER_KINDS:
-        raise ReleaseError(f"a release is a Parquet file; name OUT {out.stem}.parquet")
+        raise ReleaseError(
+            f"a release is a Parquet file, in which its method, promise and warnings travel along, "
+            f"so nothing was written as {out.suffix.lower()}; name OUT {out.stem}.parquet, and "
+            "export a copy of it for somebody who cannot read Parquet"
+        )
     if use_key is not None and (key or settings or public_matrix or method):
         raise ReleaseError(
             "--use-key brings its method and settings; leave --method, --set, --key and "
@@ -163,9 +168,9 @@ def release(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    rows, columns = show.counted(written.rows, "row"), show.counted(written.columns, "column")
+    rows, columns = counted(written.rows, "row"), counted(written.columns, "column")
     show.echo(f"release  {written.release}  ({rows}, {columns})")
-    show.echo(f"key      {written.key}  (stays with you: whoever has it can undo much of this)")
+    show.echo(f"key      {written.key}  (stays with you: anyone who has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
     show.echo(f"promise  {written.promise.sentence()}")

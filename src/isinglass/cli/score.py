@@ -49,7 +49,7 @@ def score(
         None,
         "--signer",
         metavar="FILE|FINGERPRINT",
-        help="Who must have signed the model; default: whoever signed the first of its name.",
+        help="Who must have signed the model; default: the signer of the first model of its name.",
     ),
     unsigned: bool = typer.Option(
         False, "--unsigned", help="Take a model that nobody signed: anybody may have made it."

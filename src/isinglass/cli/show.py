@@ -32,11 +32,6 @@ def print_json(document: dict[str, Any]) -> None:
     print(json.dumps(for_json(document), indent=2, allow_nan=False))
 
 
-def counted(number: int, what: str) -> str:
-    """A count with its noun, such as `1 row` or `2,000 rows`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def command_line() -> str:
     """The command as it was typed, with files by their names and not their folders."""
     words = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isinglass.cli import options, show
+from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
     from isinglass.auditing.tuning.frontier import Frontier
@@ -36,7 +38,11 @@ def tune(
         help="Wanted area under the curve of the known anomalies, 0 to 1; needs --label.",
     ),
     methods: list[str] = typer.Option(
-        [], "--methods", metavar="NAME[,NAME]", help="Methods to try; default: all."
+        [],
+        "--methods",
+        metavar="NAME[,NAME]",
+        callback=options.each_of(METHODS),
+        help=f"Methods to try: {', '.join(METHODS)}; default: all that keep rows.",
     ),
     max_pairs: options.MaxPairs = None,
     n_outliers: int | None = typer.Option(
@@ -45,6 +51,9 @@ def tune(
     drop: options.Drop = [],
     one_hot: options.OneHot = [],
     missing: options.Missing = "error",
+    quick: bool = typer.Option(
+        False, "--quick", help="A first impression in a minute: fewer settings and rows, one key."
+    ),
     thorough: bool = typer.Option(
         False, "--thorough", help="Every attack in every round: some three times the work."
     ),
@@ -88,6 +97,8 @@ def tune(
             raise ValueError(f"{option} must be >= 0 and <= 1, got {share:g}")
     if min_auc is not None and label is None:
         raise ValueError("--min-auc needs --label, which names the column of known anomalies")
+    if quick and thorough:
+        raise ValueError("--quick and --thorough exclude each other; leave one out")
     if jobs < -1 or jobs == 0:
         raise ValueError(f"--jobs must be >= 1, or -1, got {jobs}")
     if resume is not None and os.path.realpath(resume) == os.path.realpath(table):
@@ -109,7 +120,7 @@ def tune(
         loaded = load(Source(opened, columns, missing=missing), bar, "reading")
         found = search(
             loaded.X,
-            [m for given in methods for m in given.split(",")] or "all",
+            methods or "all",
             min_detection=min_detection,
             max_attack_gain=max_attack_gain,
             attacker=attacker,
@@ -117,6 +128,7 @@ def tune(
             min_auc=min_auc,
             most_pairs=max_pairs,
             n_outliers=n_outliers,
+            quick=quick,
             thorough=thorough,
             n_jobs=jobs,
             resume=resume,
@@ -162,6 +174,7 @@ def _options(
 
 def _told(found: Frontier, table: str) -> str:
     from isinglass.auditing.report import text as words
+    from isinglass.auditing.tuning.page import models_table
     from isinglass.auditing.tuning.points import areas, gains
 
     shown = [p for p in found.points if p.on_frontier or p.recommended]
@@ -175,22 +188,35 @@ def _told(found: Frontier, table: str) -> str:
          *((areas(p),) if labeled else ()))
         for p in shown
     ]  # fmt: skip
-    widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = _aligned(rows)
+    models = models_table(found.guaranteed)
+    if models["rows"]:
+        lines += ["", *_aligned([models["header"], *models["rows"]])]
     lines += [
         "",
         "found  share of the strongest anomalies found again",
-        "outsider, acquainted, insider  what the strongest attack of each takes of what a blind",
-        f"       guess leaves; interval and attack are those of the {found.attacker}, who counts",
+        "outsider, acquainted, insider  how far the strongest attack of each gets from a blind",
+        "       guess (0 %) to the exact values (100 %), by the worst of several measures;",
+        f"       interval and attack are those of the {found.attacker}, whose gain is limited",
         *(["area   under the curve of the known anomalies, table → release"] if labeled else []),
-        "settings that another beats in every respect are left out "
-        f"({len(found.points) - len(shown)} of {len(found.points)})",
+        "only the best trade-offs are listed; settings left out: "
+        f"{len(found.points) - len(shown)} of {len(found.points)}",
         "",
         found.sentence,
     ]
-    command = found.command(table)
-    if command is not None:
-        lines += [f"  {found.code}", f"  {command}"]
+    if found.code is not None:
+        lines.append(f"  {found.code}")
+    lines += ["", "What to do:"]
+    for step in found.next_steps(table):
+        lines.append(f"- {step.sentence}")
+        if step.command is not None:
+            lines.append(f"  {step.command}")
     return "\n".join(lines)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines of a table whose columns stand below each other."""
+    widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(w.ljust(n) for w, n in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

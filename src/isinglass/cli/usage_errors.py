@@ -15,8 +15,9 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "audit": {"--pairs": "--max-pairs"},
     "tune": {"--pairs": "--max-pairs", "--max-gain": "--max-attack-gain"},
     "detect": {"--exclude": "--drop", "--neighbors": "--n-neighbors"},
-    "plan": {"--scale": "--scale-by"},
+    "plan": {"--scale": "--scale-by", "--columns": "--n-columns"},
     "ask": {"--key": "--request-id", "--existing": "--no-count-query"},
+    "verify-privacy": {"--columns": "--n-columns"},
     "ledger show": {"--head": "--head-only"},
     "ledger admit": {"--budget": "--user-budget"},
 }
@@ -50,7 +51,7 @@ def is_help(error: Exception) -> bool:
 
 
 class OptionSpelling(Spelling):
-    """Parameters as options, and methods of a ledger as commands."""
+    """Parameters as options, and methods of a ledger or the register as commands."""
 
     #: where it is not the parameter with dashes
     options: Mapping[str, str] = {
@@ -65,6 +66,7 @@ class OptionSpelling(Spelling):
         "Ledger.admit": "isinglass ledger admit",
         "Ledger.verify": "isinglass ledger verify",
         "Ledger.accept": "isinglass ledger verify LEDGER --accept",
+        "Register.mark_never_left": "isinglass register never-left",
     }
 
     def parameter(self, name: str, value: Any) -> str:
@@ -76,6 +78,9 @@ class OptionSpelling(Spelling):
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         words = [self.calls[name]]
         for parameter, value in arguments.items():
+            if parameter == "entry":
+                words.append(str(value))
+                continue
             if parameter == "cap":
                 from isinglass.epsilon import text
 

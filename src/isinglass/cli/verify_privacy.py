@@ -14,9 +14,9 @@ def verify_privacy(
     delta: str = typer.Option(
         "1e-6", "--delta", help="The chance that the promise fails; 0 for pure epsilon."
     ),
-    columns: int | None = typer.Option(
+    n_columns: int | None = typer.Option(
         None,
-        "--columns",
+        "--n-columns",
         help="How many columns of numbers, where --bounds names none; default: 3.",
     ),
     bounds: options.Bounds = None,
@@ -37,15 +37,15 @@ def verify_privacy(
     a check that fails, ends with 1: then something is broken. Floors below it prove nothing.
     Example:
 
-    isinglass verify-privacy --epsilon 0.3 --columns 2 --draws 300
+    isinglass verify-privacy --epsilon 0.3 --n-columns 2 --draws 300
     """
     from isinglass.detect.private.verification.verify import verify_privacy as verified
     from isinglass.errors import ModelError
     from isinglass.publish.declared import read_declared
 
-    if bounds is not None and columns is not None:
-        raise ModelError("--bounds names the columns; leave --columns out")
-    declared: dict[str, Any] = {"n_columns": columns}
+    if bounds is not None and n_columns is not None:
+        raise ModelError("--bounds names the columns; leave --n-columns out")
+    declared: dict[str, Any] = {"n_columns": n_columns}
     if bounds is not None:
         read = read_declared(bounds)
         declared = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from isinglass.curate.guarantee import Guarantee
 from isinglass.curate.ledger.batch import MicroPrice
 from isinglass.curate.ledger.contract import CURATOR
 from isinglass.curate.ledger.ledger import Ledger
-from isinglass.curate.mechanisms.compiler import CompiledMechanism
 from isinglass.curate.mechanisms.mechanism import Mechanism, bounded_mechanism
 from isinglass.curate.padding import Deadline
 from isinglass.curate.query import Answer, Price, Query
@@ -28,6 +27,9 @@ from isinglass.curate.space import Space
 from isinglass.epsilon import MICRO, micro, text
 from isinglass.errors import BudgetError, CuratorError
 from isinglass.threads import as_scikit_learn
+
+if TYPE_CHECKING:
+    from isinglass.curate.mechanisms.compiler import CompiledMechanism
 
 __all__ = ["Answer", "Curator", "Price"]
 
@@ -145,10 +147,11 @@ class Curator:
     ) -> None:
         if ledger is None:
             raise CuratorError(
-                "ledger is missing: whoever spends is handed the ledger they spend from"
+                "ledger must be given: every answer is paid for, and the spend is kept there"
             )
         self.question = question_for(mode, beta, r, k, count_query)
-        self._compiled = mode if isinstance(mode, CompiledMechanism) else None
+        # `question_for` refuses a mechanism of another kind.
+        self._compiled = mode if isinstance(mode, Mechanism) else None
         cap = None if budget is None else micro(budget, "budget")
         user_cap = None if user_budget is None else micro(user_budget, "user_budget")
         places, self.space = table_in_space(

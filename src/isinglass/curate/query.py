@@ -25,6 +25,12 @@ class Query:
     `micro` is the price in millionths of epsilon; `influence` is the distance beyond which no
     record of the table can change the answer's chances, infinite where none is proved; `privacy`
     says whether every record is promised something, or those that are sensitive.
+
+    Examples
+    --------
+    >>> query = ig.mechanisms.Query(np.array([1.0]), "sparse", 2, 1.0, 500_000, influence=1.0)
+    >>> query.sensitive
+    False
     """
 
     place: NDArray[np.float64] = field(repr=False)

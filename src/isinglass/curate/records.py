@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.errors import TableError
-from isinglass.table.columns import is_numeric, listed
+from isinglass.table.columns import listed, refuse_text, refuse_unknown
 
 Array = NDArray[np.float64]
 
@@ -74,13 +73,8 @@ def _from_table(source: Any, columns: Sequence[str] | None) -> Records:
     table = open_table(source)
     names = tuple(table.schema.names)
     chosen = names if columns is None else tuple(columns)
-    if lacking := [name for name in chosen if name not in names]:
-        raise TableError(f"{table.name} has no column {listed(lacking)}; it has {listed(names)}")
-    text = [name for name in chosen if not is_numeric(table.schema.field(name).type)]
-    if text:
-        raise TableError(
-            f"{table.name} has columns that are not numbers: {listed(text)}; name the others"
-        )
+    refuse_unknown(table, chosen)
+    refuse_text(table, chosen, "name the others")
     parts = [np.empty((0, len(chosen)))]
     for batch in table.batches(chosen):
         part = np.empty((batch.num_rows, len(chosen)))

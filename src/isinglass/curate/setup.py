@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isinglass.curate.ledger.contract import Contract, known_sensitive
-from isinglass.curate.mechanisms.compiler import Compiled, CompiledMechanism
 from isinglass.curate.mechanisms.mechanism import Mechanism
 from isinglass.curate.questions.base import Question
 from isinglass.curate.questions.builtin import Present, Sensitive, Sparse
@@ -24,8 +23,13 @@ def question_for(
     mode: Any, beta: float | None, r: float | None, k: int, count_query: bool
 ) -> Question:
     """The question of `mode`, which may be a name, a question or a compiled mechanism."""
-    if isinstance(mode, Compiled):
-        raise ValueError("mode must be the compiled mechanism itself, which has its own chances")
+    if isinstance(mode, Mechanism | Question):
+        from isinglass.curate.mechanisms.compiler import Compiled, CompiledMechanism
+
+        if isinstance(mode, Compiled):
+            raise ValueError(
+                "mode must be the compiled mechanism itself, which has its own chances"
+            )
     if isinstance(mode, Mechanism):
         if not isinstance(mode, CompiledMechanism):
             raise ValueError(

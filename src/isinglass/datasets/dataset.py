@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isinglass.formats import counted
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dataset:
@@ -30,4 +32,4 @@ class Dataset:
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
-        return f"Dataset({rows} rows x {columns} columns)"
+        return f"Dataset({counted(rows, 'row')} x {counted(columns, 'column')})"

@@ -34,10 +34,14 @@ class GuaranteedChapter:
 
     `read` is the share of values of counted records that whoever knows all others of a record
     gets from the model; `read_uncounted` is the same share for records that were not counted.
+    `forest_found` is what an isolation forest finds in the same flights without any privacy:
+    another model that looks at one column after the other, and has no noise.
     """
 
     found: int  # of the strongest outliers of the pooled tables
     planted_found: int  # of all planted anomalies
+    forest_found: int
+    forest_planted_found: int
     epsilon: float
     delta: float
     read: float
@@ -45,7 +49,7 @@ class GuaranteedChapter:
 
     @property
     def certainty(self) -> float:
-        """The most that anybody can be sure that a record was counted, from even odds."""
+        """The most right guesses, from even odds, of whether a record was counted."""
         odds = math.exp(self.epsilon)
         return min(1.0, (odds + self.delta) / (1 + odds))
 
@@ -76,6 +80,15 @@ def guaranteed_scores(
     some = counted[0][:: len(counted[0]) // n_out][:n_out]
     read, uncounted = (_read(model, X, columns, reach) for X in (some, tables[0][out]))
     return model.scores(_records(np.vstack(tables)), n_jobs=-1), read, uncounted
+
+
+def forest_scores(tables: list[Array], seed: int | None) -> NDArray[np.float64]:
+    """Scores of all records by an isolation forest that sees them as they are."""
+    from sklearn.ensemble import IsolationForest
+
+    pooled = np.vstack(tables)
+    forest = IsolationForest(random_state=seed).fit(pooled)
+    return np.asarray(-forest.score_samples(pooled))
 
 
 def _read(model: PrivateModel, X: Array, columns: tuple[NumberColumn, ...], reach: Array) -> float:

@@ -83,13 +83,18 @@ def _guaranteed(story: Story) -> dict[str, Any]:
     """What the page shows of the guaranteed model."""
     told = story.guaranteed
     best = "By anybody who has the model, among all records"
-    guess = "Whoever knows all of a record but one value"
+    guess = "Someone who knows all of a record but one value"
     blind = f"For records that were kept out of the counts: {words.share(told.read_uncounted)}."
     read = words.share(told.read)
     return {
         "chapter": told,
         "certainty": words.share(told.certainty),
         "found": _row(best, told.found / story.top, f"{told.found}/{story.top}"),
+        "forest": _row(
+            "By an isolation forest that sees the flights themselves, without privacy",
+            told.forest_found / story.top,
+            f"{told.forest_found}/{story.top}",
+        ),
         "got_back": _row(guess, told.read, read, mark=told.read_uncounted, below=blind),
     }
 

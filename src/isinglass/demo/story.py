@@ -17,7 +17,13 @@ from isinglass import datasets
 from isinglass.auditing.files.audit_files import audit_files
 from isinglass.auditing.findings import AttackResult, Findings
 from isinglass.auditing.report.text import briefly
-from isinglass.demo.guaranteed import DELTA, EPSILON, GuaranteedChapter, guaranteed_scores
+from isinglass.demo.guaranteed import (
+    DELTA,
+    EPSILON,
+    GuaranteedChapter,
+    forest_scores,
+    guaranteed_scores,
+)
 from isinglass.errors import ReleaseError
 from isinglass.messages import spell
 from isinglass.perturb.distortion import Distortion
@@ -127,7 +133,7 @@ def run(folder: Path, say: Callable[[str], None], random_state: int | None = Non
         say(f"Releasing under {_NAMES[veil]} …")
         found[veil] = _strongest(np.vstack(release(folder, bounds)))
     say("Counting with exact noise …")
-    guaranteed = _guaranteed(list(tables.values()), bounds, truth, planted)
+    guaranteed = _guaranteed(list(tables.values()), bounds, truth, planted, random_state)
     chapters = {}
     for veil, rows in found.items():
         say(f"Attacking {AIRLINES[0]}'s {veil} release …")
@@ -224,14 +230,23 @@ def _multiparty(folder: Path, bounds: Bounds) -> list[Array]:
 
 
 def _guaranteed(
-    tables: list[Array], bounds: Bounds, truth: set[int], planted: NDArray[np.bool_]
+    tables: list[Array],
+    bounds: Bounds,
+    truth: set[int],
+    planted: NDArray[np.bool_],
+    seed: int | None,
 ) -> GuaranteedChapter:
     """Everybody counts with noise; the sums are one model, which scores everybody's records."""
     scores, read, uncounted = guaranteed_scores(tables, bounds)
-    strongest = set(np.argsort(-scores, kind="stable")[:TOP].tolist())
+    strongest, by_forest = (
+        set(np.argsort(-s, kind="stable")[:TOP].tolist())
+        for s in (scores, forest_scores(tables, _seed(seed, 11)))
+    )
     return GuaranteedChapter(
         found=len(strongest & truth),
         planted_found=_count(strongest, planted),
+        forest_found=len(by_forest & truth),
+        forest_planted_found=_count(by_forest, planted),
         epsilon=float(EPSILON),
         delta=float(DELTA),
         read=read,

@@ -17,6 +17,7 @@ from isinglass.detect.neighbor_index import Searcher
 from isinglass.detect.same_rows import SameRows
 from isinglass.detect.top_n import Strongest, at_least, strongest
 from isinglass.errors import TableError
+from isinglass.formats import counted
 from isinglass.kernels import nearest
 from isinglass.progress import Progress, quiet
 from isinglass.threads import as_scikit_learn
@@ -41,7 +42,7 @@ class Ranking:
     scores: Doubles
 
     def __repr__(self) -> str:
-        return f"Ranking({len(self.rows)} rows, strongest first)"
+        return f"Ranking({counted(len(self.rows), 'row')}, strongest first)"
 
 
 class DistanceOutliers(Detector):
@@ -221,8 +222,19 @@ class DistanceOutliers(Detector):
         share = self._contamination()
         return int(self.n_outliers) if share is None else max(1, int(share * n_rows))
 
+    def column_shares(self) -> Doubles | None:
+        """How much of the strongest outliers' squared distances each column makes, about.
+
+        None where the table did not fit into memory, or has a single row.
+        """
+        check_is_fitted(self)
+        if self._table is None or self.n_rows_ < 2:
+            return None
+        return self._table.column_shares(self._positions_found)
+
     def _keep(self, top: Strongest, n_rows: int) -> None:
         self.outliers_, self.outlier_scores_ = top.rows, top.scores
+        self._positions_found = top.rows  # which rows left out of a file do not move
         self.n_rows_ = n_rows
         self.cutoff_ = float(top.scores[-1])
         # `predict` asks for more than the threshold; the weakest outlier is one too.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.detect.float32_proxy import RowSpace
-from isinglass.kernels import bounds, brute, leaves, nearest, pruned_search
+from isinglass.kernels import bounds, leaves, nearest, pruned_search
 from isinglass.kernels.leaves import FAN
 from isinglass.threads import available, one_thread, spread
 
@@ -23,6 +23,7 @@ _MANY_NEIGHBORS = 0.02  # share of the rows from which on all distances are take
 _MANY = 0.2  # share of the leaves from which on it is faster to pass by all of them together
 _LOOK, _CLOSE = 8, 64  # leaves that bound a query before it is compared with everything
 _BATCH, _BATCH_WANTED = 128, 64  # queries of some leaves that are bounded together
+_SHARE_OUTLIERS, _SHARE_ROWS = 20, 20_000  # from which a column's share in distances is told
 _BATCH_PRODUCT = 256  # queries that are compared with everything together, at most
 
 
@@ -127,6 +128,29 @@ class Searcher:
         score[order], done[order] = found.scores, found.done
         return SearchResult(skip, score, done)
 
+    def column_shares(self, outliers: Rows) -> Doubles:
+        """How much of the squared distance to its neighbors each column makes, on average.
+
+        Of the strongest outliers only, and to neighbors among some rows of a large table: enough
+        to see that one column rules.
+        """
+        X, space = self.X, self.space
+        counted = space.columns  # those of weight 0 are none
+        some = X[:: -(-len(X) // _SHARE_ROWS)][:, counted].astype(np.float64)
+        shares = []
+        for row in X[outliers[:_SHARE_OUTLIERS]][:, counted].astype(np.float64):
+            apart = (some - row) ** 2
+            parts = np.where(space.mismatch > 0, space.mismatch * (apart > 0), space.weight * apart)
+            total = parts.sum(axis=1)
+            near = np.argsort(total, kind="stable")
+            near = near[total[near] > 0][: self.k]  # neither the row itself nor copies of it
+            if len(near) and np.isfinite(total[near]).all():
+                shares.append((parts[near] / total[near, np.newaxis]).mean(axis=0))
+        found = np.zeros(X.shape[1])
+        if shares:
+            found[counted] = np.mean(shares, axis=0)
+        return found
+
     def _rows(self, rows: Rows) -> Array:
         """Some rows of the table, collected by all threads: they lie far apart."""
         A = np.empty((len(rows), self.X.shape[1]), dtype=self.X.dtype)
@@ -171,6 +195,8 @@ class Searcher:
         queries = nearest.Queries(*self.space.queries(A), skip - self.first_row, home)
         score, state = np.empty(n), np.empty(n, dtype=np.uint8)
         if self._takes_all(best.shape[1]):
+            from isinglass.kernels import brute  # only for small tables of many columns
+
             pair = nearest.RowNumbers(A, self.X)
             spread(
                 lambda a, b: brute.all_rows(

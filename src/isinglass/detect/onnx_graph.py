@@ -10,17 +10,14 @@ from numpy.typing import NDArray
 
 import isinglass
 from isinglass.detect.network import Weights
+from isinglass.detect.onnx_writer import IR_VERSION, OPSET, Node
 from isinglass.errors import IsinglassError
 from isinglass.files import whole_file
 
 Array = NDArray[Any]
 
-# Old enough for every runtime of the last years; ReduceMean takes its axes otherwise from 18 on.
-_OPSET = 17
-_IR_VERSION = 8
+# Of opset 17; ReduceMean takes its axes otherwise from 18 on.
 _ATTRIBUTES: dict[str, dict[str, Any]] = {"ReduceMean": {"axes": [1], "keepdims": 0}}
-#: An operator, the names of its inputs, and those of its outputs.
-Node = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 
 def graph_nodes(logistic: bool) -> list[Node]:
@@ -82,8 +79,8 @@ def build_model(
     )
     model = onnx.helper.make_model(
         graph,
-        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
-        ir_version=_IR_VERSION,
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
         producer_name="isinglass",
         producer_version=isinglass.__version__,
     )
@@ -96,62 +93,6 @@ def build_model(
     onnx.helper.set_model_props(model, facts)
     onnx.checker.check_model(model, full_check=True)
     return model
-
-
-_CASTS = {"CastInt64": "INT64", "CastDouble": "DOUBLE"}
-_KINDS = {"double": "DOUBLE", "int64": "INT64", "bool": "BOOL"}
-Described = dict[str, tuple[str, list[Any]]]
-
-
-def graph_bytes(
-    name: str,
-    nodes: list[Node],
-    constants: dict[str, Array],
-    inputs: Described,
-    outputs: Described,
-    facts: dict[str, str],
-) -> bytes | None:
-    """The bytes of a graph of nodes with constants, checked; None where onnx is not installed.
-
-    Inputs and outputs have a kind and a shape. `CastInt64` and `CastDouble` stand for `Cast`.
-    """
-    try:
-        onnx = _import_onnx()
-    except IsinglassError:
-        return None
-
-    def described(named: Described) -> list[Any]:
-        return [
-            onnx.helper.make_tensor_value_info(n, getattr(onnx.TensorProto, _KINDS[kind]), shape)
-            for n, (kind, shape) in named.items()
-        ]
-
-    made = []
-    for operator, given, gives in nodes:
-        more: dict[str, Any] = {}
-        if operator in _CASTS:
-            more["to"] = getattr(onnx.TensorProto, _CASTS[operator])
-            operator = "Cast"
-        elif operator == "ReduceSum":
-            more["keepdims"] = 0
-        made.append(onnx.helper.make_node(operator, given, gives, **more))
-    graph = onnx.helper.make_graph(
-        made,
-        name,
-        described(inputs),
-        described(outputs),
-        [onnx.numpy_helper.from_array(value, n) for n, value in constants.items()],
-    )
-    model = onnx.helper.make_model(
-        graph,
-        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
-        ir_version=_IR_VERSION,
-        producer_name="isinglass",
-        producer_version=isinglass.__version__,
-    )
-    onnx.helper.set_model_props(model, facts)
-    onnx.checker.check_model(model, full_check=True)
-    return bytes(model.SerializeToString(deterministic=True))
 
 
 def write(path: str | Path, model: Any) -> None:

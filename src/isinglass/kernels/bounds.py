@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isinglass.kernels.jit import kernel, steering
+from isinglass.kernels.jit import fma_kernel, kernel
 from isinglass.kernels.leaves import FAN, padded
 from isinglass.kernels.nearest import UP32, score_of
 from isinglass.kernels.products import (
@@ -222,7 +222,7 @@ def nearest_leaves(middle, boxes, level_at, gap, order, n):
     order[:n] = order[:n][np.argsort(close[:n])]
 
 
-@steering
+@fma_kernel
 def center_squares(middle, flat, g, gap, square):
     """Squared distances, in tile units, from a point to the centers of the boxes of group `g`.
 

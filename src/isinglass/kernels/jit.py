@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
+import multiprocessing
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import event as events
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -22,7 +26,7 @@ def kernel(function: Function) -> Function:
     return cast(Function, _kept(njit(cache=True, nogil=True, error_model="numpy")(function)))
 
 
-def steering(function: Function) -> Function:
+def fma_kernel(function: Function) -> Function:
     """As `kernel`, for sums that steer a search and decide nothing.
 
     A product may be fused with the sum it goes into: faster, and rounded once less. Whether it
@@ -30,6 +34,38 @@ def steering(function: Function) -> Function:
     """
     fused = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
     return cast(Function, _kept(fused(function)))
+
+
+#: told at the first compilation of a process, where somebody waits for it
+COMPILING = "isinglass compiles its kernels for this machine, once; this takes some seconds"
+
+
+class FirstCompilation(events.Listener):
+    """Says once that kernels are being compiled, which a first call waits for in silence.
+
+    Nothing was done wrong, so it is no warning: a line on stderr where that is a terminal, and a
+    message of level INFO of the logger `isinglass` for programs.
+    """
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        module = getattr(function, "__module__", "") or ""
+        if self.said or not module.startswith(__package__):
+            return
+        self.said = True
+        logging.getLogger("isinglass").info(COMPILING)
+        if sys.stderr is not None and sys.stderr.isatty() and not multiprocessing.parent_process():
+            sys.stderr.write(f"note: {COMPILING}\n")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+first_compilation = FirstCompilation()
+events.register("numba:compile", first_compilation)
 
 
 def _kept(compiled: Any) -> Any:

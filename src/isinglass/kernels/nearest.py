@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.kernels.jit import kernel, steering
+from isinglass.kernels.jit import fma_kernel, kernel
 from isinglass.kernels.leaves import FAN, padded
 
 MEAN, SUM, KTH = 0, 1, 2
@@ -127,7 +127,7 @@ def insert(ascending, i, value):
     ascending[i, p] = value
 
 
-@steering
+@fma_kernel
 def scan(Q, i, offset, tiles, at, width, gap, square):
     """Squared distances, in tile units, from stand-in `i` to the `width` rows of a tile.
 
@@ -170,7 +170,7 @@ def four_numbers(gap, c):
     return gap[c] + gap[c + _1] + gap[c + _2] + gap[c + _3] == 0  # a gap is never below 0
 
 
-@steering
+@fma_kernel
 def box_squares(low, high, flat, g, gap, square):
     """Squared distances, in tile units, from a box to each box of group `g` of the `flat` boxes.
 

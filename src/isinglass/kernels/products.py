@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isinglass.kernels.jit import kernel, steering
+from isinglass.kernels.jit import fma_kernel, kernel
 from isinglass.kernels.leaves import padded
 
 MINUS_2 = np.float32(-2)
@@ -55,7 +55,7 @@ def from_middle(Q, who, middle, numeric):
     return lanes, length
 
 
-@steering
+@fma_kernel
 def seen_from(middle, tiles, at, numeric, rows, square):
     """The rows of the tile that begins `at` seen from another origin; their squared lengths.
 

@@ -14,7 +14,6 @@ from isinglass import field_checks, files
 from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.messages import warn
-from isinglass.passphrase import COST, seal, unseal
 
 FORMAT = "isinglass-key-1"
 
@@ -45,6 +44,8 @@ def pack(key: KeyFile, passphrase: str | None = None) -> bytes:
     plain: bytes = save(arrays, metadata={**header, "facts": json.dumps(key.facts)})
     if passphrase is None:
         return plain
+    from isinglass.passphrase import COST, seal  # only for a locked key
+
     salt, nonce, sealed = seal(plain, passphrase, bound=_bound(header))
     lock = {**header, "salt": salt.hex(), "nonce": nonce.hex(), "scrypt": json.dumps(COST)}
     return bytes(save({"sealed": np.frombuffer(sealed, dtype=np.uint8)}, metadata=lock))
@@ -72,6 +73,8 @@ def read_key(path: str | Path, *, passphrase: str | None = None) -> KeyFile:
         cost = field_checks.section(read_json(header["scrypt"]), "scrypt")
     except (LookupError, TypeError, ValueError):
         raise KeyFileError(f"key file {path} is damaged: its lock cannot be read") from None
+    from isinglass.passphrase import unseal
+
     plain = unseal(
         arrays["sealed"].tobytes(), passphrase,
         salt=salt, nonce=nonce, cost=cost, bound=_bound(header), name=str(path),

@@ -62,8 +62,18 @@ def width_of(svg: str) -> float:
 
 def png(chart: Chart, path: str | Path, *, dark: bool = False) -> None:
     """Write a chart as PNG, twice its size in pixels."""
-    spec = _painted(chart.spec, _DARK if dark else _LIGHT)
-    Path(path).write_bytes(vega.png(spec, scale=2))
+    Path(path).write_bytes(png_bytes(chart, dark=dark))
+
+
+def png_bytes(chart: Chart, *, dark: bool = False) -> bytes:
+    """A chart as PNG, twice its size in pixels."""
+    return vega.png(_painted(chart.spec, _DARK if dark else _LIGHT), scale=2)
+
+
+def painted(spec: dict[str, Any]) -> dict[str, Any]:
+    """A specification in the colors of a light page, to be drawn elsewhere."""
+    found: dict[str, Any] = _painted(spec, _LIGHT)
+    return found
 
 
 def drawing(values: list[dict[str, Any]]) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isinglass.errors import ReleaseError, TableError
 from isinglass.memory import available_bytes, format_bytes
-from isinglass.messages import spell
+from isinglass.messages import spell, spell_call
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.progress import Progress
@@ -87,8 +87,8 @@ def look_at(
         facts.low[j], facts.high[j] = 0.0, 1.0
     _refuse_overflow(facts, source, perturbation.needs_deviation)
     trends = order.trending()
-    trending = tuple(source.names[j] for j in trends)
-    alike = tuple(source.names[j] for j in np.setdiff1d(order.alike(), trends))
+    trending = tuple(source.labels[j] for j in trends)
+    alike = tuple(source.labels[j] for j in np.setdiff1d(order.alike(), trends))
     return FirstPass(facts, prints.result(), checksum, trending, alike)
 
 
@@ -121,7 +121,9 @@ def refuse_earlier(source: Source, look: FirstPass, register: Register, *, again
         raise ReleaseError(
             f"rows of {source.table.name} left before ({last.method}, {last.when[:10]}, "
             f"{last.release}); several releases of the same rows can be averaged or combined "
-            f"against them: pass {spell('again', True)} if that is meant"
+            f"against them: pass {spell('again', True)} if that is meant; if nobody else ever had "
+            f"that file, {spell_call('Register.mark_never_left', entry=last.entry, reason=...)} "
+            "says so"
         )
     return len(earlier)
 

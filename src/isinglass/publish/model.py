@@ -1,4 +1,4 @@
-"""Writing of a guaranteed model: a table is counted with noise, paid for, and only then written."""
+"""Guaranteed model of a table: counted with noise, paid for, then written."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from isinglass.detect.private.columns import PublicColumn
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import read_document, write_document
 from isinglass.detect.private.file_parts import packed, price_of, refuse_unwritable
+from isinglass.detect.private.for_everyone import weak_promise
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import Layout
 from isinglass.detect.private.noise import ModelPrice
@@ -34,7 +35,7 @@ from isinglass.publish.model_request import ModelRequest
 from isinglass.publish.persons import only, refuse_repeated, rows_to_keep
 from isinglass.release_register import Register
 from isinglass.signing import SigningKey
-from isinglass.table.columns import as_float64, listed, names_to_drop
+from isinglass.table.columns import as_float64, names_to_drop, not_numbers, refuse_unknown
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.read import Table, open_table
 
@@ -80,6 +81,7 @@ def write_model(
     drop: Sequence[str] = (),
     person: str | None = None,
     records_per_person: int | None = None,
+    priced_for: int = 1,
     threshold_share: float | None = None,
     rounds: int = 2,
     name: str | None = None,
@@ -99,8 +101,10 @@ def write_model(
     """Count a table with noise in bounded memory, pay, and write the model and its cards.
 
     Every column must be declared or dropped. With `person`, that column is dropped, and no more
-    than `records_per_person` records of anybody are counted. Without `pay` nothing is charged. A
-    request that was paid for before is written as it was stored, and the table is not opened.
+    than `records_per_person` records of anybody are counted. Where its owner does not say how many,
+    `priced_for` is what the price covers; it says nothing of the table, so that an identifier which
+    repeats is refused all the same. Without `pay` nothing is charged. A request that was paid for
+    before is written as it was stored, and the table is not opened.
     """
     out = Path(out)
     targets = {"the model": out}
@@ -113,8 +117,9 @@ def write_model(
     except ValueError as error:
         raise ModelError(str(error)) from None
     request = ModelRequest(
-        name, declared, epsilon, delta, drop, person, records_per_person, threshold_share, rounds
-    )
+        name, declared, epsilon, delta, drop, person, records_per_person, threshold_share, rounds,
+        priced_for,
+    )  # fmt: skip
     payment = payment or Payment()
     document = None if pay is None else pay.stored(request)
     said: tuple[str, ...] = ()
@@ -138,6 +143,9 @@ def write_model(
     if pay is not None:
         pay.finish()
     found = read_document(document)
+    weak = weak_promise(found.micro, found.femto)
+    if weak is not None and weak not in said:  # as of what was stored
+        said = (*said, weak)
     return WrittenModel(
         out,
         name,
@@ -193,10 +201,7 @@ def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
     """The columns that are counted, in the table's order."""
     names = table.schema.names
     out = [*drop, *([] if person is None else [person])]
-    if unknown := [n for n in dict.fromkeys(out) if n not in names]:
-        raise TableError(
-            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
-        )
+    refuse_unknown(table, out)
     found = [n for n in names if n not in out]
     if not found:
         raise TableError(f"{table.name} has no column left to count")
@@ -208,10 +213,7 @@ def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
     if isinstance(table, CsvTable):
         table.allow_no_rows()  # as one row more or less decides nothing
     if text := prepare(table, columns):
-        raise TableError(
-            f"{table.name} has columns that are not numbers: {listed(text)}; declare their "
-            "categories, or leave them out"
-        )
+        raise not_numbers(table.name, text, "declare their categories, or leave them out")
 
 
 def _has_left(table: Table, numbers: Sequence[str]) -> bool:

@@ -19,8 +19,10 @@ from isinglass.publish.model_request import ModelRequest, RequestId
 from isinglass.publish.pending import PendingRequest
 from isinglass.table.columns import listed
 
-#: what the ledger keeps with a model: the digest of its settings as given, and its last day
-_GIVEN, _EXPIRES = "settings", "expires"
+#: what the ledger keeps with a model: the digest of its settings as given, its last day, and
+#: whether a column said whose each record is
+_GIVEN, _EXPIRES, _BY_PERSON = "settings", "expires", "by_person"
+_YES, _NO = "yes", "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class ModelCharge:
                 f"renew; {spell('name')} must be one that is ({listed(names) or 'there is none'}), "
                 f"and for a first one leave {spell('renew', True)} out"
             )
+        if self.renew and request.person is None:
+            self._refuse_nobody(known, request)
         self._pending = PendingRequest(self._address, request.as_given())
         if self.again or self.renew:
             self._token = self._pending.token()
@@ -100,7 +104,7 @@ class ModelCharge:
 
         digest = request.digest(layout)
         wanted = RequestId(request.name, request.costs, digest.hex()[:32], self._token)
-        about = {_GIVEN: request.as_given()}
+        about = {_GIVEN: request.as_given(), _BY_PERSON: _NO if request.person is None else _YES}
         try:
             document = self.ledger.charge_model(
                 counted,
@@ -121,6 +125,24 @@ class ModelCharge:
         (paid,) = [v for v in versions(self.ledger, request.name) if v.request == wanted]
         self._say(paid)
         return document
+
+    def _refuse_nobody(self, known: list[Version], request: ModelRequest) -> None:
+        """Refuse a renewal that would count all records of people of whom some were left out."""
+        for version in reversed(known):
+            if self._person_was_named(version, request):
+                raise ModelError(
+                    f"version {version.number} of {request.name} counted no more than "
+                    f"{version.paid.spend.records_per_person:,} of each person's records, by a "
+                    f"column that said whose each is; name it in {spell('person')} again"
+                )
+
+    def _person_was_named(self, version: Version, request: ModelRequest) -> bool:
+        if _BY_PERSON in version.paid.about:
+            return version.paid.about[_BY_PERSON] == _YES
+        if not version.paid.stored:
+            return False
+        document = self.ledger.noised_counts(version.paid)
+        return request.person_was_named(document, version.request.digest)
 
     def _refuse_unaffordable(self, price: ModelPrice) -> None:
         """Refuse what no new ledger of these terms could pay, before its contract is written."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from isinglass.curate.ledger.ledger import Ledger
 from isinglass.curate.ledger.model_spend import ModelSpend, ModelTotals
-from isinglass.detect.private.card import PUBLIC_DATA
 from isinglass.detect.private.columns import NumberColumn
 from isinglass.detect.private.detector import (
     UNRELIABLE_BELOW,
@@ -22,6 +21,7 @@ from isinglass.detect.private.detector import (
 )
 from isinglass.detect.private.document import MOST_COLUMNS
 from isinglass.detect.private.noise import ModelPrice
+from isinglass.detect.private.public_data import public_data
 from isinglass.epsilon import FEMTO, MICRO, delta_text, text
 
 #: records of one person that a plan compares
@@ -96,6 +96,11 @@ class ModelPlan:
         """The delta of all of them."""
         return self.budget.earlier.femto + self.models * self.femto
 
+    @property
+    def on_public_data(self) -> dict[str, Any]:
+        """How well models of this kind did on public data; those of a plan take two rounds."""
+        return public_data(2, pure=self.femto == 0)
+
     def sentence(self) -> str:
         """How many fit, for a person."""
         what = "model" if self.models == 1 else "models"
@@ -147,7 +152,7 @@ class ModelPlan:
             "columns": self.n_columns,
             **asdict(self.needed),
             "by_records_per_person": [asdict(needed) for needed in self.others],
-            "on_public_data": PUBLIC_DATA,
+            "on_public_data": self.on_public_data,
             "sentence": self.sentence(),
         }
 

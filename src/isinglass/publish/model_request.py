@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isinglass.detect.private.detector import PrivateDetector
@@ -48,7 +48,11 @@ class RequestId:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Settings of a model as its owner gave them; `drop` may hold patterns."""
+    """Settings of a model as its owner gave them; `drop` may hold patterns.
+
+    `records_per_person` is None where the owner did not say how many there are; `priced_for` then
+    is what the ledger's contract says.
+    """
 
     name: str
     declared: Declared
@@ -59,6 +63,7 @@ class ModelRequest:
     records_per_person: int | None = None
     threshold_share: float | None = None
     rounds: int = 2
+    priced_for: int = 1
 
     def detector(self, names: Sequence[str], n_jobs: int | None = None) -> PrivateDetector:
         """What counts a table of these columns; all of them must be declared."""
@@ -119,6 +124,15 @@ class ModelRequest:
         ]
         return hashlib.sha256(canonical_json(facts)).hexdigest()
 
+    def person_was_named(self, document: bytes, digest: str) -> bool:
+        """Whether a stored document of this name was made of no more records of anybody than said.
+
+        A digest holds the column that said whose a record is, which the document does not.
+        """
+        read = read_document(document)
+        nobody = replace(self, person=None, threshold_share=read.threshold_share)
+        return not nobody.digest(read.model.layout).hex().startswith(digest)
+
     def made(self, document: bytes, digest: str) -> bool:
         """Whether this request made a stored document, by the columns that the document names.
 
@@ -141,4 +155,4 @@ class ModelRequest:
     @property
     def records(self) -> int:
         """The most records of one person that are counted."""
-        return 1 if self.records_per_person is None else self.records_per_person
+        return self.priced_for if self.records_per_person is None else self.records_per_person

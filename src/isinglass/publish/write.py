@@ -197,6 +197,8 @@ def write_release(
     look = look_at(source, perturbation, register, tell, advice=advice)
     earlier = refuse_earlier(source, look, register, again=again)
     notes += notes_on(look, source, again=earlier > 0, shuffle=shuffle)
+    if isinstance(table, str | Path) and register.was_counted(table):
+        notes.append(ReleaseNote(Concern.COUNTED))
     whole = None
     if stored is None:
         state_needs(perturbation, look.survey, caller.say)
@@ -222,8 +224,9 @@ def write_release(
                     gate(Draft.of(source, release_file, perturbation, shuffle_key, earlier))
                 finishing.begin()
                 register.add(
-                    look.fingerprint, release=out.name, method=perturbation.method, again=again
-                )
+                    look.fingerprint, release=out.name, method=perturbation.method, again=again,
+                    digest=register.file_digest(release_file),
+                )  # fmt: skip
                 if public is not None:
                     with whole_file(public_path, force=force) as file:
                         file.write_text(public, encoding="utf-8")

@@ -24,6 +24,8 @@ class Columns:
     one_hot: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    #: read as whole numbers that stand for their values, by first appearance
+    coded: tuple[str, ...] = ()
 
 
 def choose_columns(
@@ -38,27 +40,63 @@ def choose_columns(
 
     `advice` says how to whoever did not, where it is not by `keep` and `drop`.
     """
-    schema = table.schema
-    names = schema.names
+    names = table.schema.names
     asked = Counter([*keep, *drop, *one_hot])
-    unknown = sorted(asked.keys() - set(names))
-    if unknown:
-        raise TableError(
-            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
-        )
+    refuse_unknown(table, sorted(asked))
     twice = sorted(name for name, times in asked.items() if times > 1)
     if twice:
         raise TableError(f"column {listed(twice)} is asked for twice among keep, drop and one-hot")
     rest = [name for name in names if name not in asked]
-    text = [name for name in rest if not is_numeric(schema.field(name).type)]
-    if text:
-        if advice is None:
-            advice = f"pass them on as they are with {spell('keep')}, or leave them out with "
-            advice += spell("drop")
-        raise TableError(f"{table.name} has columns that are not numbers: {listed(text)}; {advice}")
+    if advice is None:
+        advice = (
+            f"leave them out with {spell('drop')}, encode those with few values as 0/1 columns "
+            f"with {spell('one_hot')}, or disclose them: {spell('keep')} writes their values into "
+            "the release as they are"
+        )
+    refuse_text(table, rest, advice)
     if not rest and not one_hot:
         raise TableError(f"{table.name} has no numeric column left to perturb")
     return Columns(tuple(rest), tuple(one_hot), tuple(keep), tuple(drop))
+
+
+def refuse_unknown(table: Table, names: Sequence[str]) -> None:
+    """Raise TableError if the table lacks columns that were named."""
+    there = table.schema.names
+    known = set(there)
+    if unknown := [name for name in dict.fromkeys(names) if name not in known]:
+        raise TableError(
+            f"{table.name} has no column named {listed(unknown)}; it has {listed(there)}"
+        )
+
+
+def refuse_text(
+    table: Table,
+    names: Sequence[str],
+    advice: str,
+    *,
+    where: str = "",
+    error: type[Exception] = TableError,
+) -> None:
+    """Raise an error that names those of a table's columns that are not numbers.
+
+    `where` says which columns should be numbers, `advice` what to do.
+    """
+    schema = table.schema
+    text = [name for name in names if not is_numeric(schema.field(name).type)]
+    if text:
+        raise not_numbers(table.name, text, advice, where=where, error=error)
+
+
+def not_numbers(
+    table: str,
+    text: Sequence[str],
+    advice: str,
+    *,
+    where: str = "",
+    error: type[Exception] = TableError,
+) -> Exception:
+    """The error about columns that are not numbers, the same in every command."""
+    return error(f"{table} has columns that are not numbers{where}: {listed(text)}; {advice}")
 
 
 def is_numeric(kind: pa.DataType) -> bool:

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from isinglass.errors import TableError
 from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.batches import prefetch
-from isinglass.table.columns import Columns, is_numeric, listed, number_type
-from isinglass.table.prepare import MISSING, all_finite, plain_numbers
+from isinglass.table.columns import Columns, is_numeric, listed, refuse_text, refuse_unknown
+from isinglass.table.prepare import Source, plain_numbers
 from isinglass.table.read import Table, open_table
-from isinglass.table.scale import per_column
-from isinglass.table.survey import Surveyor, medians_to_fill
+from isinglass.table.survey import Surveyor
 
 Array = NDArray[Any]
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-MOST_VALUES = 1 << 20  # of a discrete column; more are names, and every row has its own
-_STRIP = 1 << 12  # rows turned at a time, so that they stay in cache
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """The columns that rows are compared by, each kind in the file's order."""
-
-    numeric: tuple[str, ...]
-    discrete: tuple[str, ...] = ()
 
 
 def choose_features(
@@ -43,28 +28,25 @@ def choose_features(
     discrete: Sequence[str] = (),
     drop: Sequence[str] = (),
     label: str | None = None,
-) -> Features:
+) -> Columns:
     """Every numeric column, and those named as discrete; neither the label nor what is dropped."""
     names = table.schema.names
     out = {*drop, *([] if label is None else [label])}
-    unknown = [name for name in dict.fromkeys([*discrete, *sorted(out)]) if name not in names]
-    if unknown:
-        raise TableError(
-            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
-        )
+    refuse_unknown(table, [*discrete, *sorted(out)])
     both = [name for name in names if name in out and name in discrete]
     if both:
         raise TableError(f"column {listed(both)} cannot be both discrete and left out")
     rest = [name for name in names if name not in out and name not in discrete]
-    text = [name for name in rest if not is_numeric(table.schema.field(name).type)]
-    if text:
-        raise TableError(
-            f"{table.name} has columns that are not numbers: {listed(text)}; compare them by "
-            f"equality with {spell('discrete')}, or leave them out with {spell('drop')}"
-        )
+    refuse_text(
+        table,
+        rest,
+        f"leave them out with {spell('drop')}, or compare them by equality with "
+        f"{spell('discrete')}",
+    )
     if not rest and not discrete:
         raise TableError(f"{table.name} has no numeric column left to compare rows by")
-    return Features(tuple(rest), tuple(name for name in names if name in discrete))
+    coded = tuple(name for name in names if name in discrete)
+    return Columns(tuple(rest), coded=coded)
 
 
 def read_blocks(
@@ -80,8 +62,8 @@ def read_blocks(
 ) -> TableBlocks:
     """The rows of a path, a frame or an array, ready to be searched."""
     table = open_table(source, encoding=encoding, delimiter=delimiter)
-    features = choose_features(table, discrete=discrete, drop=drop, label=label)
-    return TableBlocks(table, features, missing=missing, scale=scale)
+    columns = choose_features(table, discrete=discrete, drop=drop, label=label)
+    return TableBlocks(table, columns, missing=missing, scale=scale)
 
 
 class TableBlocks:
@@ -96,29 +78,22 @@ class TableBlocks:
     def __init__(
         self,
         table: Table,
-        features: Features,
+        columns: Columns,
         *,
         missing: str = "error",
         scale: bool = False,
         progress: Progress = quiet,
     ) -> None:
-        if missing not in MISSING:
-            raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
+        self._source = Source(table, columns, missing=missing, by_rows=True, progress=progress)
         self.name = table.name
-        self.names = [*features.numeric, *features.discrete]
-        self.discrete = list(range(len(features.numeric), len(self.names)))
-        self.dtype: type[np.floating[Any]] = number_type(table, Columns(features.numeric))
+        self.names = self._source.names
+        self.discrete = list(range(len(columns.numeric), len(self.names)))
+        self.dtype: type[np.floating[Any]] = self._source.dtype
         self.n_rows: int | None = None if missing == "drop" else table.n_rows
         order = [name for name in table.schema.names if name in self.names]
         self.places = [order.index(name) for name in self.names]  # among the file's features
-        self._table = table
-        self._features = features
-        self._missing = missing
-        self._codes = [
-            _Codes(table.name, name, nulls=missing == "median") for name in features.discrete
-        ]
+        self._n_numeric = len(columns.numeric)
         self._left_out = _LeftOut()
-        self._medians = self._learn_medians(progress) if missing == "median" else None
         self._range: tuple[Array, Array] | None = None
         if scale:
             self._range = self._learn_range(progress)
@@ -158,25 +133,13 @@ class TableBlocks:
     def _clean(self) -> Iterator[Array]:
         """Rows as they are to be compared, in the batches the table is read in."""
         seen = given = 0
-        stream = self._raw()
-        for X in stream:
-            keep: Flags | None = None
-            if not all_finite(X):
-                finite = np.isfinite(X)
-                if self._missing == "error":
-                    raise TableError(self._holes(finite, stream))
-                if self._missing == "drop":
-                    keep = np.asarray(finite.all(axis=1))
-                elif self._medians is not None:
-                    for j in np.flatnonzero(~finite.all(axis=0)):
-                        X[~finite[:, j], j] = self._medians[j]
-            if self._missing == "drop":
-                self._left_out.add(seen, len(X), keep)
-            seen += len(X)
-            X = X if keep is None else X[keep]
-            given += len(X)
-            if len(X):
-                yield self._scaled(X)
+        for block, n_read in self._source.parts():
+            if self._source.missing == "drop":
+                self._left_out.add(seen, n_read, block.rows)
+            seen += n_read
+            given += len(block.X)
+            if len(block.X):
+                yield self._scaled(block.X)
         if seen == 0:
             raise TableError(f"{self.name} has no rows")
         if given == 0:
@@ -188,48 +151,12 @@ class TableBlocks:
             raise TableError(f"{self.name} changed while it was read")
         self.n_rows = given
 
-    def _raw(self) -> Iterator[Array]:
-        """Rows as they are; what is missing is NaN."""
-        numeric, discrete = self._features.numeric, self._features.discrete
-        for batch in self._table.batches(numeric, discrete):
-            if batch.num_rows == 0:
-                continue
-            numbers = [plain_numbers(batch.column(j)) for j in range(len(numeric))]
-            codes = [
-                known.of(batch.column(len(numeric) + i)) for i, known in enumerate(self._codes)
-            ]
-            yield _by_rows([*numbers, *codes], self.dtype)
-
-    def _holes(self, finite: Flags, rest: Iterator[Array]) -> str:
-        counts = (~finite).sum(axis=0)
-        for X in rest:
-            counts += (~np.isfinite(X)).sum(axis=0)
-        return (
-            f"{self.name} has missing or non-finite values: {per_column(counts, self.names)}; "
-            f"leave those rows out with {spell('missing', 'drop')} or fill them in with "
-            f"{spell('missing', 'median')}"
-        )
-
-    def _learn_medians(self, progress: Progress) -> Array:
-        numeric = self._features.numeric
-
-        def blocks(names: Sequence[str]) -> Iterator[Array]:
-            # A pass over all columns looks for gaps, the others at columns that have some.
-            seen, stage = 0, "looking" if names is numeric else "finding medians"
-            for X in TableBlocks(self._table, Features(tuple(names)))._raw():
-                progress(stage, seen, self.n_rows)
-                yield X
-                seen += len(X)
-
-        remedy = f"leave them out with {spell('drop')}"
-        return medians_to_fill(self.name, numeric, blocks, remedy)
-
     def _learn_range(self, progress: Progress) -> tuple[Array, Array]:
-        gather = Surveyor(len(self._features.numeric), deviation=False)
+        gather = Surveyor(self._n_numeric, deviation=False)
         seen = 0
         for X in prefetch(self._clean()):
             progress("looking", seen, self.n_rows)
-            gather.add(X[:, : len(self._features.numeric)])
+            gather.add(X[:, : self._n_numeric])
             seen += len(X)
         facts = gather.result()
         return facts.low, facts.high
@@ -248,55 +175,6 @@ class TableBlocks:
         return X
 
 
-class _Codes:
-    """The values of a discrete column met so far; a value's code is its place among them."""
-
-    def __init__(self, table: str, column: str, *, nulls: bool) -> None:
-        self._where = f"{table}, column {column}"
-        self._nulls = nulls  # whether a missing value is one of them
-        self._known: pa.Array | None = None
-
-    def of(self, column: pa.Array) -> NDArray[np.float64]:
-        """Codes of a column's entries, NaN for missing ones unless they count as a value."""
-        try:
-            codes = self._look_up(_comparable(column))
-        except pa.ArrowException:  # its text quotes a value
-            raise TableError(
-                f"{self._where} holds neither text nor numbers and cannot be discrete; leave it "
-                f"out with {spell('drop')}"
-            ) from None
-        return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
-
-    def _look_up(self, values: pa.Array) -> pa.Array:
-        if self._known is None:
-            self._known = pa.array([], type=values.type)
-        codes = pc.index_in(values, value_set=self._known)
-        new = pc.is_null(codes) if self._nulls else pc.and_(pc.is_null(codes), values.is_valid())
-        if not pc.any(new).as_py():
-            return codes
-        self._known = pa.concat_arrays([self._known, values.filter(new).unique()])
-        if len(self._known) > MOST_VALUES:
-            raise TableError(
-                f"{self._where} has more than {MOST_VALUES:,} different values, too many for a "
-                f"discrete one; leave it out with {spell('drop')}"
-            )
-        return pc.index_in(values, value_set=self._known)
-
-
-def _comparable(column: pa.Array) -> pa.Array:
-    """The same entries; an empty text and a number that is not finite are missing."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if pa.types.is_floating(kind):
-        numbers = pc.add(column.cast(pa.float64()), 0.0)  # which turns -0.0 into 0.0
-        return pc.if_else(pc.is_finite(numbers), numbers, None)
-    if pa.types.is_null(kind) or kind in (pa.string(), pa.large_string(), pa.string_view()):
-        texts = column.cast(pa.large_string())
-        return pc.if_else(pc.equal(texts, ""), None, texts)
-    return column
-
-
 class _LeftOut:
     """Which rows of a file were passed over: a bit for every row of a part that lacks some."""
 
@@ -311,15 +189,20 @@ class _LeftOut:
     def count(self) -> int:
         return self._seen - self._given
 
-    def add(self, first: int, n_rows: int, keep: Flags | None) -> None:
+    def add(self, first: int, n_rows: int, rows: NDArray[np.intp] | None) -> None:
         """Note a part; one that was noted in an earlier pass is passed over."""
         if first < self._seen:
             return
         self._first.append(first)
         self._start.append(self._given)
-        self._bits.append(None if keep is None else np.packbits(keep))
+        kept: NDArray[np.uint8] | None = None
+        if rows is not None:
+            flags = np.zeros(n_rows, dtype=bool)
+            flags[rows] = True
+            kept = np.packbits(flags)
+        self._bits.append(kept)
         self._seen += n_rows
-        self._given += n_rows if keep is None else int(keep.sum())
+        self._given += n_rows if rows is None else len(rows)
 
     def numbers(self, rows: Rows) -> Rows:
         if self.count == 0:
@@ -354,12 +237,3 @@ def count_marked(table: Table, column: str, rows: Rows) -> tuple[int, int] | Non
     except TableError:  # it begins like numbers and is not
         return None
     return found, total
-
-
-def _by_rows(columns: Sequence[Array], dtype: Any) -> Array:
-    X = np.empty((len(columns[0]), len(columns)), dtype=dtype)
-    for start in range(0, len(X), _STRIP):
-        strip = X[start : start + _STRIP]
-        for j, column in enumerate(columns):
-            strip[:, j] = column[start : start + _STRIP]
-    return X

@@ -97,9 +97,10 @@ def _open_path(path: Path, encoding: str, delimiter: str | None) -> Table:
         if delimiter is None and suffix == ".tsv":
             delimiter = "\t"
         return CsvTable(path, encoding, delimiter)
-    raise TableError(
-        f"{path} has an ending that says nothing; use .csv, .tsv, .parquet, .arrow or .feather"
-    )
+    known = "save it as .csv, .tsv, .parquet, .arrow or .feather"
+    if not suffix:
+        raise TableError(f"{path} has no ending that says what it is; {known}")
+    raise TableError(f"{path} cannot be read, for isinglass reads no {suffix} files; {known}")
 
 
 class MemoryTable:

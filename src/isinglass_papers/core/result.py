@@ -35,6 +35,8 @@ class Number:
     low: float | None = None
     high: float | None = None
     note: str = ""
+    #: The printed number is met by another reading of the paper, which `note` names.
+    other_reading: bool = False
 
     @property
     def agrees(self) -> bool:

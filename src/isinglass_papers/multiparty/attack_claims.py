@@ -1,4 +1,4 @@
-"""Claims about attackers, and what attacks and formulas of this run say to them."""
+"""Claims about attackers, judged by this run's attacks and formulas."""
 
 from __future__ import annotations
 

@@ -182,20 +182,27 @@ def _levels(row: PrintedSet, found: MeasuredSets) -> list[Number]:
         _named(row)[-4:], cells, known, strict=True
     ):
         low, high = _ends(spread)
-        note = _explained(printed, spread, readings, differing)
+        note, other = "", False
+        if not _holds(spread, printed):
+            note = _other_reading(printed, readings)
+            other = bool(note)
+            note = note or _unexplained(printed, spread, differing)
         ours = float(np.mean(spread))
-        out.append(Number(_where(row), what, printed, ours, low, high, note))
+        number = Number(_where(row), what, printed, ours, low, high, note, other_reading=other)
+        out.append(number)
     return out
 
 
-def _explained(printed: float, spread: Spread, readings: dict[str, Spread], apart: str) -> str:
-    """Empty where ours agrees; else the reading that does, or what is known to differ."""
-    if _holds(spread, printed):
-        return ""
+def _other_reading(printed: float, readings: dict[str, Spread]) -> str:
+    """The reading that gives the printed number; empty where none does."""
     for name, values in readings.items():
         if _holds(values, printed):
             low, high = _ends(values)
             return f"{name} gives {low:.2f} to {high:.2f}"
+    return ""
+
+
+def _unexplained(printed: float, spread: Spread, apart: str) -> str:
     close = min(abs(printed - v) for v in spread)
     return f"unexplained, off by {close:.2f}" + (f"; {apart}" if apart else "")
 

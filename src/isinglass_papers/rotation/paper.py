@@ -79,10 +79,10 @@ def _agreement(found: MeasuredSets) -> str:
     """How many levels of Table 1 came out as printed."""
     parts = []
     for column in ("LOP min", "LOP avg", "ICA min", "ICA avg"):
-        notes = [n.note for n in numbers(found) if n.what.startswith(column) and n.ours is not None]
-        read = sum(bool(note) and not note.startswith("unexplained") for note in notes)
+        cells = [n for n in numbers(found) if n.what.startswith(column) and n.ours is not None]
+        read = sum(cell.other_reading for cell in cells)
         other = f", {read} more in another reading" if read else ""
-        parts.append(f"{column} {notes.count('')}{other}")
+        parts.append(f"{column} {sum(not cell.note for cell in cells)}{other}")
     return (
         f"Of {len(found.tables)} sets, levels agree with the printed ones, to a unit of the last "
         f"digit beyond our spread: {'; '.join(parts)}. The other readings are weaker searches or "

@@ -8,7 +8,7 @@ import numpy as np
 
 from isinglass.curate.mechanisms.compiler import compile_mechanism
 from isinglass.curate.mechanisms.composition import total_cost
-from isinglass.curate.mechanisms.falsify import Falsified, falsify
+from isinglass.curate.mechanisms.falsify import FalsificationResult, falsify
 from isinglass.curate.mechanisms.mechanism import (
     Mechanism,
     dp_mechanism,
@@ -41,14 +41,14 @@ def claims(compiled: CompiledErrors) -> list[Claim]:
     ]
 
 
-def tried(make: dict[str, Mechanism]) -> dict[str, Falsified]:
+def tried(make: dict[str, Mechanism]) -> dict[str, FalsificationResult]:
     """Every table over five records in a row, up to three copies each."""
     return {name: falsify(m, np.arange(1.0, 6.0), most=3) for name, m in make.items()}
 
 
 def _presence() -> Claim:
     found = tried({f"{b} {e}": sparse_mechanism(b, 1.0, e) for b in (2, 3) for e in EPSILONS})
-    private = all(each.holds for each in found.values())
+    private = all(each.passed for each in found.values())
     lone = {
         name: sparse_mechanism(t.beta, 1.0, "0.1", count_query=False, cap=CAP).error_probability(
             1, 1
@@ -127,7 +127,7 @@ def _compiler(compiled: CompiledErrors) -> Claim:
         made[f"constant {e}"] = compile_mechanism(dp_mechanism(3, 1.0, e, cap=1))
     found = tried(made)
     worst = max(each.worst / each.allowed for each in found.values())
-    good = all(each.holds for each in found.values())
+    good = all(each.passed for each in found.values())
     good = good and compiled.never_worse and compiled.gain > 1
     return Claim(
         "Theorem 4.7, Figure 5", "the compiler turns a differentially private mechanism into a "

@@ -82,7 +82,7 @@ def _promised() -> Claim:
     return Claim(
         "Theorems 4.1, 4.4a, 4.6", "Construction 1 is private at epsilon, with (2) differentially "
         "and with (3) sensitively",
-        "holds" if all(each.holds for each in found.values()) else "does not hold",
+        "holds" if all(each.passed for each in found.values()) else "does not hold",
         f"{len(found)} mechanisms, {pairs:,} pairs of covered neighbors: the logarithm of a "
         f"chance changes by {worst:.6f} epsilon at most",
     )  # fmt: skip

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.curate.mechanisms.baselines import b1, b2, packing
 from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.detect.metric import declare
+from isinglass_papers.sensitive.baselines import b1, b2, packing
 from isinglass_papers.sensitive.tiny_universe import Universe, count_of_anomalies, most_moved
 
 # Of the baselines whose losses are looked at: those of thyroid's table.

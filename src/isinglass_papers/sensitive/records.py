@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isinglass.curate.mechanisms.baselines import b1, b2
 from isinglass.curate.mechanisms.mechanism import (
     Mechanism,
     dp_mechanism,
@@ -17,6 +16,7 @@ from isinglass.curate.mechanisms.mechanism import (
 from isinglass.curate.planning.choose import Chosen, choose_beta_r
 from isinglass.curate.questions.neighbor_counter import NeighborCounter
 from isinglass.detect.metric import declare
+from isinglass_papers.sensitive.baselines import b1, b2
 from isinglass_papers.sensitive.cases import SHORT, Case
 from isinglass_papers.sensitive.printed import TABLES
 

@@ -260,6 +260,7 @@ CARD_CHANGES = {
     "threshold share": {"threshold_share": None},
     "rounds": {"rounds": True},
     "name": {"name": "other"},
+    "what it says to everyone": {"for_everyone": "Nobody learns anything."},
 }
 
 

@@ -5,11 +5,13 @@ import resource
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import isinglass
 import isinglass as ig
 from isinglass import core_dumps
 from isinglass.core_dumps import no_core_dumps
@@ -224,3 +226,14 @@ def test_where_there_are_no_limits_nothing_is_done(monkeypatch):
     monkeypatch.setitem(sys.modules, "resource", None)
     with no_core_dumps():
         assert core_dumps._undo == []
+
+
+def test_only_the_verification_reads_counts_without_noise():
+    """It makes the tables that it counts; no other file may name the way."""
+    package = Path(isinglass.__file__).parent
+    names = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if "exact_of_made_up_table" in path.read_text("utf-8")
+    }
+    assert names == {"detect/private/counts.py", "detect/private/verification/trial.py"}

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
 from isinglass.detect.private import noise
+from isinglass.detect.private.counts import RawCounts
 from isinglass.detect.private.noise import RoundNoise, add_noise, price_rounds
+from isinglass.detect.private.verification.noise_law import noise_p_value
 
-DRAWS = 40_000
+DRAWS = 60_000
 ONE, DELTA = 10**6, 10**9  # epsilon 1, delta 1e-6
-CASES = [(True, 1.0), (True, 300.0), (True, 1e6), (False, 1.0), (False, 40.5), (False, 1e6)]
+CASES = [(pure, scale) for pure in (True, False) for scale in (1.0, 7.5, 300.0, 1e4, 1e6)]
+#: Draws by which a scale that is 1 % wrong is ten standard errors away, of which five show it.
+SHARP = {(True, 40.5): 1_000_000, (False, 40.5): 500_000}
+STANDARD_ERRORS = 5
 
 
-def drawn(scale: float, pure: bool) -> np.ndarray:
-    counts = np.zeros(DRAWS, dtype=np.int64)
+@functools.cache
+def drawn(scale: float, pure: bool, n: int = DRAWS) -> np.ndarray:
+    counts = np.zeros(n, dtype=np.int64)
     return add_noise(counts, RoundNoise(1, 1, scale, pure), n_jobs=2)
 
 
@@ -38,27 +45,42 @@ def masses(scale: float, pure: bool, edges: np.ndarray) -> np.ndarray:
 
 
 def check(noised: np.ndarray, scale: float, pure: bool) -> None:
-    """Hold draws against the exact mass function: bins, tails and last digits."""
+    """Hold draws against the exact mass function: bins, each tail by itself, and last digits."""
+    n = len(noised)
     step = max(1, round(scale / 4))
     edges = np.arange(-6 * math.ceil(scale), 6 * math.ceil(scale) + 1, step)
-    expected = DRAWS * masses(scale, pure, edges)
+    expected = n * masses(scale, pure, edges)
     found = np.bincount(np.searchsorted(edges, noised, side="right"), minlength=len(expected))
     few = expected < 5  # one bin for all of these, which are the tails
     expected = np.append(expected[~few], expected[few].sum())
     found = np.append(found[~few], found[few].sum())
     statistic = ((found - expected) ** 2 / np.maximum(expected, 1e-9)).sum()
     assert chi2.sf(statistic, len(expected) - 1) > 1e-9
-    # The mean size is sharper than bins are where only the scale is wrong.
-    size = np.abs(noised / scale) if pure else (noised / scale) ** 2
-    q = math.exp(-1 / scale)
-    mean, deviation = (2 * q / (1 - q**2) / scale, 1.1) if pure else (1.0, math.sqrt(2))
-    assert abs(size.mean() - mean) < 6.5 * deviation / math.sqrt(DRAWS)
-    far = np.array([(10 if pure else 4) * math.ceil(scale)])
-    beyond, chance = np.abs(noised) >= far, 2 * DRAWS * masses(scale, pure, far)[1]
-    assert beyond.sum() <= chance + 8 * math.sqrt(chance) + 5
+    assert abs(standard_errors(noised, scale, pure)) < STANDARD_ERRORS
+    for multiple in (*range(1, 9), 10, 14):  # up to where nothing may come any more
+        far = np.array([multiple * math.ceil(scale)])
+        chance = float(masses(scale, pure, far)[1])
+        for beyond in (int((noised >= far).sum()), int((noised <= -far).sum())):
+            assert binom.cdf(beyond, n, chance) > 1e-9
+            assert binom.sf(beyond - 1, n, chance) > 1e-9
     if scale > 100:
         digits = np.bincount(noised % 64, minlength=64)
-        assert chi2.sf(((digits - DRAWS / 64) ** 2).sum() / (DRAWS / 64), 63) > 1e-9
+        assert chi2.sf(((digits - n / 64) ** 2).sum() / (n / 64), 63) > 1e-9
+
+
+def standard_errors(noised: np.ndarray, scale: float, pure: bool) -> float:
+    """How far the mean size is from what a scale would give: nothing tells a wrong one sooner."""
+    size = np.abs(noised / scale) if pure else (noised / scale) ** 2
+    x = np.arange(-60 * math.ceil(scale), 60 * math.ceil(scale) + 1) if scale < 1000 else None
+    if x is None:
+        mean, deviation = (1.0, 1.0) if pure else (1.0, math.sqrt(2))
+    else:
+        z = np.abs(x / scale) if pure else (x / scale) ** 2
+        mass = np.exp(-z if pure else -z / 2)
+        mass /= mass.sum()
+        mean = float(mass @ z)
+        deviation = math.sqrt(float(mass @ (z - mean) ** 2))
+    return float(size.mean() - mean) / deviation * math.sqrt(len(noised))
 
 
 @pytest.mark.parametrize(("pure", "scale"), CASES)
@@ -67,9 +89,33 @@ def test_noise_has_the_exact_mass_function(pure, scale):
 
 
 @pytest.mark.parametrize(("pure", "scale"), CASES)
-def test_a_scale_that_is_wrong_by_a_twentieth_is_seen(pure, scale):
-    with pytest.raises(AssertionError):
-        check(drawn(scale / 1.05, pure), scale, pure)
+def test_verify_privacy_finds_the_same_of_it(pure, scale):
+    assert noise_p_value(drawn(scale, pure), scale, pure=pure) > 1e-9
+    assert noise_p_value(drawn(scale, pure), 1.1 * scale, pure=pure) < 1e-6
+
+
+@pytest.mark.parametrize(("pure", "scale"), SHARP)
+def test_a_scale_that_is_wrong_by_a_hundredth_is_seen(pure, scale):
+    noised = drawn(scale, pure, SHARP[pure, scale])
+    check(noised, scale, pure)
+    for wrong in (scale / 1.01, scale * 1.01):
+        assert abs(standard_errors(noised, wrong, pure)) > STANDARD_ERRORS
+        with pytest.raises(AssertionError):
+            check(noised, wrong, pure)
+
+
+@pytest.mark.parametrize("pure", [True, False])
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
+def test_noise_of_no_scale_is_refused(pure, scale):
+    """OpenDP takes a scale of 0, which would let counts out as they are."""
+    noise = RoundNoise(1, 1, scale, pure)
+    with pytest.raises(ValueError, match="noise must have a scale > 0"):
+        add_noise(np.zeros(3, dtype=np.int64), noise)
+    raw = RawCounts(3)
+    with pytest.raises(ValueError, match="noise must have a scale > 0"):
+        raw.noised(noise)
+    with pytest.raises(ValueError, match="get noise once"):  # which were overwritten
+        raw.noised(RoundNoise(1, 1, 5.0, pure))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e9])

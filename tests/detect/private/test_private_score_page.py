@@ -62,7 +62,7 @@ def folder(tmp_path_factory):
     for name, more in {"two": {"threshold_share": 0.1}, "one": {"rounds": 1}}.items():
         found = ig.PrivateDetector(**SETTINGS, **more).fit(fitted)
         found.save(made / f"{name}.zip", key=KEY)
-    wide = ig.PrivateDetector(bounds=(-9, 9), delta=0, epsilon=10).fit(RNG.normal(size=(3000, 29)))
+    wide = ig.PrivateDetector(bounds=(-9, 9), delta=0, epsilon=3).fit(RNG.normal(size=(3000, 29)))
     wide.save(made / "wide.zip")
     for path in list(made.glob("*.zip")):
         entry = model.read(path).entries["score.html"]
@@ -178,7 +178,7 @@ def test_many_categories_are_counted_in_words_and_a_page_too_large_is_left_out(
     tmp_path, monkeypatch
 ):
     values = [f"v{i:04}" for i in range(2000)]
-    found = ig.PrivateDetector(categories={"v": values}, epsilon=10).fit(
+    found = ig.PrivateDetector(categories={"v": values}, epsilon=3).fit(
         pd.DataFrame({"v": RNG.choice(values[:3], 3000)})
     )
     found.save(tmp_path / "m.zip")

@@ -19,6 +19,11 @@ Rows = NDArray[np.intp]
 _MOST_CATEGORIES = 20
 #: How much of the distance from the mean an interpolated value keeps.
 _SHARES = (1.0, 0.75, 0.5, 0.25)
+#: Released columns that are read as labels, those with the most values first; and values to a pair.
+_MOST_LABELS, _VALUES_A_PAIR = 8, 3
+#: Two values are a line.
+_FEWEST_VALUES = 3
+_TRIED = 256  # columns, and rows by which most are seen to have too many values
 
 
 @dataclass(frozen=True)
@@ -128,3 +133,32 @@ def _indicators(codes: Array, rows: Rows) -> Array:
     found = (codes[:, np.newaxis] == often).astype(np.float64)
     spread = float(np.sqrt(found.var(axis=0).sum()))
     return np.asarray((found - found.mean(axis=0)) / (spread if spread > 0 else 1.0))
+
+
+def means_by_label(own: Array, rows: Rows, targets: Array) -> tuple[Array, ...]:
+    """For each column of few values, and for all together, the mean record of each row's value.
+
+    The number of a cluster says nothing by its size, only by which records share it. Means of few
+    records are drawn toward that of all; a known pair's is that of the others.
+    """
+    labels = _labels(own, len(rows))
+    if len(labels) > 1:
+        together = np.unique(np.column_stack(labels), axis=0, return_inverse=True)[1].ravel()
+        if together.max() < _VALUES_A_PAIR * len(rows):
+            labels.append(together)
+    nobody = np.empty(0), np.empty((0, targets.shape[1]))
+    return tuple(group_means(codes.astype(float), rows, targets, *nobody) for codes in labels)
+
+
+def _labels(own: Array, n_pairs: int) -> list[Rows]:
+    """Codes of the columns that could be labels."""
+    n, found = len(own), []
+    most = min(_VALUES_A_PAIR * n_pairs, n // 4)
+    for column in own[:, :_TRIED].T:
+        if len(np.unique(column[:_TRIED])) > most:
+            continue
+        values, codes = np.unique(column, return_inverse=True)
+        if _FEWEST_VALUES <= len(values) <= most:
+            found.append((len(values), codes.ravel()))
+    found.sort(key=lambda one: -one[0])
+    return [codes for _, codes in found[:_MOST_LABELS]]

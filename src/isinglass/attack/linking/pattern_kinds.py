@@ -12,6 +12,7 @@ from isinglass.attack.columns.scalings import Scalings
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.linking.families import FeatureFamily, Of, Seen
 from isinglass.attack.linking.invariants import both, direction, invariants
+from isinglass.attack.linking.quiet import quiet_directions
 from isinglass.attack.linking.residues import residues
 from isinglass.attack.linking.row_invariants import totals_and_sizes
 from isinglass.measure.separation import sample_rows
@@ -42,6 +43,7 @@ def features_of(
         return quick
     return [
         *quick,
+        *quiet_directions(Z, P),
         column_ranks(np.sort(Z, axis=0), np.sort(P, axis=0)),
         *residues(P, known=known),
     ]

@@ -17,7 +17,6 @@ from isinglass.attack.knowledge import (
     PublicTable,
 )
 from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
-from isinglass.attack.members.kept_values import ABSENT, KeptMatches
 from isinglass.attack.members.release_ratio import adds_rows, noise_fit, ratio_scores
 from isinglass.errors import AttackError
 from isinglass.threads import one_thread, spread
@@ -123,6 +122,8 @@ def _by_kept(
     kept = known.find(KeptColumns)
     if kept is None or not kept.values.shape[1]:
         return {}
+    from isinglass.attack.members.kept_values import ABSENT, KeptMatches
+
     same = KeptMatches.of(kept.values, own)
     found = {"kept_values": same.scores()}
     if told is not None:

@@ -66,15 +66,6 @@ def _differences_in_range(Z: Array, known: ColumnStatistics) -> Array:
     return np.asarray(known.low + np.mod(steps, np.where(span > 0, span, 1.0)))
 
 
-def _waves(inverse: bool) -> Turn:
-    def turn(Z: Array, known: ColumnStatistics) -> Array:
-        from scipy.fft import dct, idct
-
-        return np.asarray((idct if inverse else dct)(Z, axis=0, norm="ortho"))
-
-    return turn
-
-
 def _sums_and_differences(apart: bool, sign: float) -> Turn:
     """Records from sums and differences of two rows, neighbors or half a file apart.
 
@@ -183,8 +174,6 @@ ROW_VIEWS: dict[str, Turn] = {
     "running sums of running sums": _twice(_sums),
     "ratios of neighboring rows": _ratios,
     "ratios of rows in turn": _ratios_in_turn,
-    "waves along the rows": _waves(inverse=False),
-    "waves along the rows undone": _waves(inverse=True),
     "sums and differences of neighbors": _sums_and_differences(False, 1.0),
     "sums and differences of neighbors, turned": _sums_and_differences(False, -1.0),
     "sums and differences of the file's halves": _sums_and_differences(True, 1.0),

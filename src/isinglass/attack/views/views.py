@@ -13,6 +13,8 @@ from isinglass.attack.columns.marginals import deviations, divisors
 from isinglass.attack.knowledge import ColumnStatistics
 from isinglass.attack.noise.common_seeds import without_public_noise
 from isinglass.attack.views import column_views, row_views
+from isinglass.attack.views.row_graph import row_numbers, slow_vectors
+from isinglass.attack.views.row_transforms import row_transforms
 
 Array = NDArray[Any]
 Turn = Callable[[Array, ColumnStatistics], Array]
@@ -22,7 +24,7 @@ _DIGITS = range(-4, 11)
 #: Lowest bits of a number's 52 that may carry another number.
 _BITS = (16, 24, 32)
 #: Widest directions that noise shared by all columns may take up.
-_SHARED = (1, 2, 3)
+_SHARED = (1, 2, 3, 5, 8, 13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class View:
     turn: Turn = field(repr=False)
     along_rows: bool = False  # it needs the rows in the order of the table
     whole: bool = False  # it was made for all rows of one release
+    by_column: bool = False  # each column is turned by itself, so that a few show what it is worth
     #: What it takes from beside the release, a row for each of its rows, and how.
     beside: Array | None = field(default=None, repr=False, compare=False)
     made_of: Callable[[Array], Turn] | None = field(default=None, repr=False, compare=False)
@@ -78,6 +81,15 @@ def views(n_columns: int) -> Iterator[View]:
     yield View(
         "without noise of a well-known seed", without_public_noise, along_rows=True, whole=True
     )
+
+
+def file_views(Z: Array) -> Iterator[View]:
+    """Views that only some files have: of so many rows, or of columns that name rows."""
+    for name, turn in row_transforms(len(Z)):
+        yield View(name, turn, along_rows=True, whole=True, by_column=True)
+    if row_numbers(Z) is not None:
+        name = "slow vectors of the graph of row numbers"
+        yield View(name, slow_vectors, along_rows=True, whole=True)
 
 
 def group_views(columns: Iterable[Array]) -> Iterator[View]:

@@ -16,6 +16,7 @@ from isinglass.auditing.attackers import attacker_for
 from isinglass.auditing.audit import audit_arrays
 from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
+from isinglass.auditing.files.earlier_releases import earlier_releases
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
 from isinglass.auditing.files.origin import (
     digits_line,
@@ -23,7 +24,6 @@ from isinglass.auditing.files.origin import (
     noise_line,
     order_line,
     origin_line,
-    registered_releases,
     secret_line,
     together_lines,
     undone_by_seed,
@@ -151,6 +151,9 @@ def audit_files(
     categories = None if key is None or key.categories is None else dict(key.categories)
     source = Source(opened, columns, missing=missing, categories=categories)
     refuse_other_width(source, released, facts, perturbation)
+    if encoded := [f"{source.names[j]} ({source.labels[j]})" for j in source.one_hot_positions()]:
+        # A category is a value, so that only the owner may read it.
+        notes.append(AuditNote(Kind.ENCODED_COLUMNS, {"columns": encoded}, public=False))
 
     mine = align.load(source, progress, "reading the table")
     theirs, names = load_release(
@@ -165,8 +168,10 @@ def audit_files(
         left = opened.n_rows - len(mine.X)
         notes.append(AuditNote.of(Kind.INCOMPLETE_ROWS, n=left))
     n_rows = len(mine.X)
-    if earlier is None and isinstance(table, str | Path):
-        earlier = registered_releases(mine.X, source.names, Path(release), facts)
+    registered = earlier_releases(
+        mine.X if isinstance(table, str | Path) else None, source.names, Path(release), facts
+    )
+    earlier = registered.n_others if earlier is None else earlier
     matched = match_rows(mine, theirs, facts, key, id_column, notes)
     mine, theirs, rows = matched.table, matched.release, matched.rows
     correspond, ordered = matched.correspond, matched.ordered
@@ -197,6 +202,7 @@ def audit_files(
     aligned = correspond is not False and ordered
     others = list(matched.others)
     other_parameters: list[PublicParameters | None] = [None] * len(others)
+    together = [Path(path) for path in other_releases]
     for path in other_releases:
         other = _other(
             path,
@@ -213,6 +219,7 @@ def audit_files(
         )
         if other is None:
             notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNMATCHED, file=Path(path).name))
+            together.remove(Path(path))
             continue
         loaded, said, unchanged = other
         others.append(loaded.X)
@@ -265,7 +272,9 @@ def audit_files(
         random_state=random_state,
         progress=progress,
     )
-    lines = together_lines(len(others) - len(matched.others), facts, earlier, notes)
+    for path in (unknown := registered.unknown(together)):
+        notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNKNOWN, file=path.name))
+    lines = together_lines(len(together) - len(unknown), facts, earlier, notes)
     if policy is not None and policy.origin == "known":
         line = origin_line(facts, made=made, beside=match_beside(mine, theirs))
         lines += [] if line.met else [line]

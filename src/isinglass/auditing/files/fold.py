@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from isinglass.attack.views.row_transforms import from_frequencies, is_power_of_two, signs
 from isinglass.auditing.files.align import Loaded, Rows, flattened
 from isinglass.auditing.files.dependence import dependence
 from isinglass.auditing.files.row_order import reshapes
@@ -53,11 +54,23 @@ def _ways(n: int, d: int, release: Loaded) -> Iterator[Folded]:
         note = AuditNote.of(Kind.OTHER_SHAPE)
         for numbers in reshapes((n, d), release.X):
             yield Folded(Loaded(release.name, numbers, pa.table({})), (), note)
+    for numbers in _transformed(n, d, release.X):
+        note = AuditNote.of(Kind.ROWS_TRANSFORMED)
+        yield Folded(Loaded(release.name, numbers, pa.table({})), (), note)
     k, over = divmod(n_rows, n)
     if over or k < 2:
         return
     for places in _places(n, k, release.X):
         yield _folded(places, d, release)
+
+
+def _transformed(n: int, d: int, Z: Array) -> Iterator[Array]:
+    """Rows before a transform along them that takes, or makes, another number of rows."""
+    if len(Z) == n // 2 + 1 and Z.shape[1] == 2 * d:
+        yield from_frequencies(Z[:, :d], Z[:, d:], n)
+        yield from_frequencies(Z[:, ::2], Z[:, 1::2], n)
+    if is_power_of_two(len(Z)) and len(Z) // 2 < n < len(Z):
+        yield signs(Z)[:n]  # filled up with zeros before
 
 
 def _places(n: int, k: int, Z: Array) -> Iterator[Rows]:

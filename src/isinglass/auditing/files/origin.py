@@ -1,11 +1,10 @@
-"""Origin of a release: shown by its key, or only stated; and a trial of common seeds."""
+"""Policy lines about how a release was made, and a trial of seeds that people use."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from isinglass.auditing.files.provenance import rebuild_perturbation
 from isinglass.auditing.findings import PolicyLine
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.errors import IsinglassError
+from isinglass.formats import counted
 from isinglass.messages import spell
 from isinglass.release import Facts
 
@@ -67,7 +67,7 @@ def origin_line(facts: Facts | None, *, made: str, beside: bool) -> PolicyLine:
     if facts is None:
         return PolicyLine(
             ORIGIN,
-            'nobody said, and attacks that fit its making may get more (release.origin = "any" in '
+            'it is not stated, and attacks that fit its making may get more (release.origin = "any" in '
             "the policy goes by the attacks listed alone)",
             met=False,
         )
@@ -151,25 +151,6 @@ def digits_line(*, rounded: bool) -> PolicyLine:
     )
 
 
-def registered_releases(
-    X: Array, names: Sequence[str], release: Path, facts: Facts | None
-) -> int | None:
-    """How many other releases of these rows the owner's register knows; None where it knows none.
-
-    A release that says that its rows had left before has at least one.
-    """
-    from isinglass.release_register import Register
-
-    if not Register.begun():
-        return None
-    register = Register()
-    prints = register.fingerprinter(names)
-    prints.add(X)
-    found = [entry.release for entry in register.earlier(prints.result())]
-    others = len(found) - (release.name in {Path(name).name for name in found})
-    return max(others, int(facts is not None and facts.again)) or None
-
-
 def together_lines(
     n_others: int, facts: Facts | None, earlier: int | None, notes: list[AuditNote]
 ) -> list[PolicyLine]:
@@ -178,10 +159,13 @@ def together_lines(
     if not wanted:
         return []
     # A release says that its rows had left before, and not how often.
-    of = f"at least {wanted}" if earlier is None else f"{wanted}"
-    told = f"{n_others} of {of} other releases were attacked together with this one"
+    least = "at least " if earlier is None else ""
+    told = f"{n_others} of {least}{counted(wanted, 'other release')}"
+    option = spell("other_releases")
     if n_others < wanted:
-        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, told=told))
+        values = {"n_given": n_others, "n_known": wanted, "option": option}
+        notes.append(AuditNote.of(Kind.OTHER_RELEASES_MISSING, **values))
+        told += f"; add EARLIER with {option} so that all are attacked together"
     return [PolicyLine(TOGETHER, told, n_others >= wanted)]
 
 
@@ -189,7 +173,9 @@ def secret_line(seeded: bool) -> PolicyLine | None:
     """A demand that is not met where a seed was used; None elsewhere."""
     if not seeded:
         return None
-    return PolicyLine(SECRET, "it came from a seed, and whoever guesses it has the key", met=False)
+    return PolicyLine(
+        SECRET, "it came from a seed, and anyone who guesses the seed has the key", met=False
+    )
 
 
 def undone_by_seed(

@@ -19,7 +19,7 @@ from isinglass.perturb.limits import refuse_misstated
 from isinglass.perturb.registry import class_of
 from isinglass.perturb.scaled import ScaledPerturbation
 from isinglass.release import Facts, NotOurReleaseError, read_facts
-from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.columns import Columns, is_numeric, listed, refuse_text, refuse_unknown
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table
 
@@ -71,10 +71,7 @@ def table_columns(
     """
     names = table.schema.names
     kept = () if facts is None else facts.kept
-    if unknown := [n for n in dict.fromkeys([*out, *one_hot]) if n not in names]:
-        raise TableError(
-            f"{table.name} has no column named {listed(unknown)}; it has {listed(names)}"
-        )
+    refuse_unknown(table, [*out, *one_hot])
     named = None if facts is None else _named(facts)
     numeric: list[str]
     if key is not None and key.columns is not None:
@@ -101,11 +98,8 @@ def table_columns(
             f"{table.name} lacks columns the release was made from: {listed(absent)}; it is "
             "another table"
         )
-    if text := [n for n in numeric if not is_numeric(table.schema.field(n).type)]:
-        raise AuditError(
-            f"{table.name} holds no numbers in columns the release was made from: {listed(text)}; "
-            "it is another table"
-        )
+    where = " among those the release was made from"
+    refuse_text(table, numeric, "it is another table", where=where, error=AuditError)
     _refuse_perturbed(beside, [*numeric, *encoded])
     return Columns(tuple(numeric), tuple(encoded), tuple(beside)), []
 

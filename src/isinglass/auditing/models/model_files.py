@@ -15,7 +15,7 @@ from isinglass.detect.onnx_file import read_autoencoder
 from isinglass.errors import AuditError
 from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
-from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.columns import Columns, listed, refuse_text
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
 
@@ -73,8 +73,7 @@ def _load_others(
     wanted = [*columns.numeric, *columns.one_hot]
     if absent := [name for name in wanted if name not in other.schema.names]:
         raise AuditError(f"{other.name} lacks columns of the table: {listed(absent)}")
-    schema = other.schema
-    if text := [n for n in columns.numeric if not is_numeric(schema.field(n).type)]:
-        raise AuditError(f"{other.name} holds no numbers where the table does: {listed(text)}")
+    advice = "they are numbers in the table; bring both into one form"
+    refuse_text(other, columns.numeric, advice, error=AuditError)
     records = Source(other, columns, missing=missing, categories=source.categories)
     return align.load(records, progress, "reading the others").X

@@ -95,7 +95,7 @@ def _frontier(found: Frontier) -> charts.Chart:
     """What other settings would have kept and given away, where a search was made."""
     from isinglass.auditing.tuning.figure import frontier
 
-    return frontier([asdict(p) for p in found.points])
+    return frontier([asdict(p) for p in found.points], found.guaranteed)
 
 
 def _verdict(findings: Findings) -> dict[str, Any]:

@@ -39,9 +39,9 @@ INNER = {
 }  # fmt: skip
 
 
-def named(arguments: Mapping[str, Any]) -> list[str]:
+def names_given(arguments: Mapping[str, Any]) -> list[str]:
     """Which of an audit's arguments were given, and so belong into the line by their names."""
-    return [name for name in NAMED if not _is_default(arguments.get(name))]
+    return [name for name in NAMED if not _is_default(arguments[name])]
 
 
 def _is_default(value: Any) -> bool:
@@ -104,6 +104,7 @@ def tune_lines(found: Frontier) -> list[str]:
         "max_attack_gain": found.max_attack_gain,
         "attacker": None if found.attacker == "insider" else found.attacker,
         "min_auc": found.min_auc,
+        "quick": settings.get("quick") or None,
         "thorough": settings.get("thorough") or None,
         "most_pairs": settings.get("most_pairs"),
         "n_outliers": settings.get("n_outliers"),

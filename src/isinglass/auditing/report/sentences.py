@@ -9,6 +9,7 @@ from typing import Any
 from isinglass.auditing.findings import PolicyLine
 from isinglass.auditing.notes import AuditNote, Kind, OwnersFile
 from isinglass.auditing.report.text import share
+from isinglass.formats import counted
 from isinglass.table.columns import listed
 
 _AS_IF_SILENT = "; the attacks were run as on a file that says nothing."
@@ -29,20 +30,20 @@ _SENTENCES = {
         "not all were compared with every record: a copy of the table may have been missed."
     ),
     Kind.ROWS_UNKNOWN: (
-        "Nobody told the audit which released row is whose record: nothing is said about "
+        "The audit was not given which released row is whose record: nothing is measured about "
         "detection, and attacks that need row numbers were not run."
     ),
     Kind.ROWS_ARE_NO_RECORDS: (
-        "Rows of the release do not correspond to records: nothing is said about detection."
+        "Rows of the release do not correspond to records: detection was not measured."
     ),
     Kind.PERSONS_HELD_OUT: (
         "Rows of the same {column} were held out together: whether somebody "
         "has a record in the table was measured so."
     ),
     Kind.FAILED_WITH_KNOWLEDGE: (
-        "Attacks that did worse than a blind guess, though others with no more knowledge "
-        "did better, or though they hold the key: {attacks}. These attacks failed; "
-        "their figures are no comfort."
+        "Attacks that failed: {attacks}. They did worse than a blind guess though they hold the "
+        "key, or clearly worse than attacks with no more knowledge; their figures are no comfort, "
+        "and the better ones count for everybody who holds as much."
     ),
     Kind.UNCLEAR_MEMBERSHIP: (
         "Whether a record is in the table: too few {of} to tell. With {n_others:,} records "
@@ -60,10 +61,15 @@ _SENTENCES = {
     Kind.NOISE_NOT_AS_CLAIMED: (
         "The release's noise is not of the size that the release says" + _AS_IF_SILENT
     ),
+    Kind.MOMENTS_NOT_AS_CLAIMED: (
+        "The release says that it was made by {method}, but its columns have not the table's "
+        "means, covariances or range" + _AS_IF_SILENT
+    ),
     Kind.TEXT_AS_NUMBERS: (
         "Columns of the table whose text is numbers were attacked: {columns:some}."
     ),
     Kind.TEXT_LEFT_OUT: "Columns of the table that are not numbers were left out: {columns:some}.",
+    Kind.ENCODED_COLUMNS: "Columns that stand for a category each: {columns:some}.",
     Kind.HASHES_UNDONE: (
         "Columns of the release are unsalted hashes of the table's values: {columns:some}. "
         "Whoever hashes what may stand there reads them, and so they were attacked as values."
@@ -86,8 +92,8 @@ _SENTENCES = {
         "The release has rows of records with missing values; these were filled with medians "
         "instead of being left out, so that all rows were attacked."
     ),
-    Kind.INCOMPLETE_ROWS: "{n:,} rows of the table with missing values were left out.",
-    Kind.ROWS_WITHOUT_PARTNER: "{n:,} rows of {file} have no partner.",
+    Kind.INCOMPLETE_ROWS: "Rows of the table with missing values that were left out: {n:,}.",
+    Kind.ROWS_WITHOUT_PARTNER: "Rows of {file} that have no partner: {n:,}.",
     Kind.OTHER_LENGTH: (
         "{table} has {n_table:,} rows and {release} has "
         "{n_release:,}, so they do not match by order and every released row may be "
@@ -99,6 +105,9 @@ _SENTENCES = {
     ),
     Kind.OTHER_SHAPE: (
         "The release has the table's numbers in another shape, and was attacked in its own."
+    ),
+    Kind.ROWS_TRANSFORMED: (
+        "The release is a transform along the rows of the table, and was attacked undone."
     ),
     Kind.SEVERAL_ROWS_TOGETHER: (
         "The release has {n} rows for each record, which were attacked together."
@@ -126,12 +135,18 @@ _SENTENCES = {
         "it was attacked."
     ),
     Kind.OTHER_RELEASE_UNMATCHED: "Rows of {file} cannot be told to belong to those released.",
+    Kind.OTHER_RELEASE_UNKNOWN: (
+        "{file} was attacked with the release, but is no further release of these rows that the "
+        "register knows, and does not count as one."
+    ),
     Kind.OTHER_RELEASES_MISSING: (
-        "{told}; several releases of the same rows tell more than each of them."
+        "These rows were released before: of at least {n_known:count other release}, {n_given:,} "
+        "were attacked together with this one. Add the others with {option}; several releases of "
+        "the same rows tell more than each of them."
     ),
     Kind.PARAMETERS_KNOWN: "Every attacker knows the method and all of its public parameters.",
     Kind.NOTHING_KNOWN: (
-        "Nothing was said about how the release was made; every attacker has the release."
+        "How the release was made was not stated; every attacker has the release."
     ),
     Kind.KNOWLEDGE_DEALT: (
         "A sample of {n_sample:,} records, up to {n_pairs:,} known "
@@ -143,7 +158,7 @@ _SENTENCES = {
         "for the attacker."
     ),
     Kind.PAIRS_LIMITED: (
-        "Whoever asked for this audit assumed that nobody knows more than {n:,} "
+        "This audit was asked to assume that nobody knows more than {n:,} "
         "pairs; an attacker who does may get more."
     ),
     Kind.KEPT_COLUMNS_KNOWN: "Columns that left as they were are known to every attacker.",
@@ -153,11 +168,11 @@ _SENTENCES = {
         "numbers were scored by row and by nearest record, and the better one counts."
     ),
     Kind.PERSONS_GIVEN: (
-        "Whoever asked for this audit said whose record each row is: all records of a person "
+        "This audit was given whose record each row is: all records of a person "
         "were held out together."
     ),
     Kind.KEYS_DRAWN_ANEW: (
-        "The intervals cover {n:releases} under keys "
+        "The intervals cover {n:count further release} under keys "
         "drawn anew, each with one {of} in five held out."
     ),
     Kind.NOT_ASKED_FOR: "it was not asked for",
@@ -232,8 +247,8 @@ class _Words(string.Formatter):
             return share(value)
         if format_spec == "some":
             return listed(value)
-        if format_spec == "releases":
-            return f"{value} further release{'s' * (value > 1)}"
+        if format_spec.startswith("count "):
+            return counted(value, format_spec.removeprefix("count "))
         if isinstance(value, tuple | list):
             return ", ".join(map(str, value))
         if isinstance(value, OwnersFile):

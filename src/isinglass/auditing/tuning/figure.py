@@ -5,20 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing.report import text as words
 from isinglass.documents import plain
 from isinglass.plots.chart import PERCENT, SHAPES, Chart, drawing, finished
 from isinglass.plots.palette import SERIES
 
+if TYPE_CHECKING:
+    from isinglass.auditing.tuning.guaranteed import ModelPoint
+
 _WIDTH, _HEIGHT = 370, 320
 _LABEL = "use this"
 _HALF = (32.0, 10.0)  # of the label's box, in pixels
 
 
-def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
-    """Detection against the strongest attack's gain, and the settings nobody beats in both."""
+def frontier(points: Sequence[Mapping[str, Any]], models: Sequence[ModelPoint] = ()) -> Chart:
+    """Detection against the strongest attack's gain, and the best trade-offs.
+
+    Guaranteed models stand where their bound is, which no attack can pass.
+    """
     import altair as alt
 
     keys = ("method", "setting", "detection", "detection_low", "detection_high", "gain",
@@ -40,14 +46,20 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
         domain=methods, range=[SHAPES[m % len(SHAPES)] for m in range(len(methods))]
     )
     fade = alt.condition("datum.on_frontier || datum.recommended", alt.value(1.0), alt.value(0.35))
-    nobody_beats = base.transform_filter("datum.on_frontier")
+    best_trade_offs = base.transform_filter("datum.on_frontier")
     chosen = base.transform_filter("datum.recommended")
     best = next((d for d in data if d["recommended"]), None)
     at_label = (0.0, 0.0) if best is None else free_spot(best, data)
     at_mark = (0.0, 0.0) if best is None else _pixels(best["gain"], best["detection"])
     left, top, right, bottom = _leader(at_mark, at_label)
+    diamonds = [
+        {"bound": m.bound, "found": m.detection, "name": f"ε {m.epsilon:g}",
+         "low": m.detection_low, "high": m.detection_high}
+        for m in models
+    ]  # fmt: skip
+    promised = drawing(diamonds).encode(x="bound:Q", y="found:Q")
     drawn = alt.layer(
-        nobody_beats.mark_line(color="$soft", strokeDash=[4, 3]).encode(order="gain:Q"),
+        best_trade_offs.mark_line(color="$soft", strokeDash=[4, 3]).encode(order="gain:Q"),
         base.mark_rule().encode(x="gain_low:Q", x2="gain_high:Q", color=color, opacity=fade),
         base.mark_rule().encode(
             y="detection_low:Q", y2="detection_high:Q", color=color, opacity=fade
@@ -59,6 +71,11 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
         ),
         chosen.mark_text(fontWeight="bold", color="$ink", fontSize=13).encode(
             x=alt.value(at_label[0]), y=alt.value(at_label[1]), text=alt.value(_LABEL)
+        ),
+        promised.mark_rule(color="$ink").encode(y="low:Q", y2="high:Q"),
+        promised.mark_point(shape="diamond", size=160, strokeWidth=2, color="$ink", opacity=1),
+        promised.mark_text(dx=11, dy=-9, align="left", fontSize=12, color="$ink").encode(
+            text="name:N"
         ),
     ).properties(width=_WIDTH, height=_HEIGHT)
     wide = sum(bool(d["on_frontier"]) for d in data)
@@ -72,7 +89,8 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
             f"{words.share(best['gain'])} over its baseline."
             if best
             else "None is recommended."
-        ),
+        )
+        + _models_told(models),
         header=("method", "setting", "still found", "interval", "gain", "interval", "frontier"),
         rows=tuple(
             (
@@ -85,8 +103,34 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> Chart:
                 "recommended" if d["recommended"] else "yes" if d["on_frontier"] else "no",
             )
             for d in sorted(data, key=lambda d: (d["gain"], -d["detection"]))
+        )
+        + tuple(
+            (
+                "guaranteed model",
+                f"epsilon={m.epsilon:g}",
+                words.share(m.detection),
+                words.interval(m.detection_low, m.detection_high),
+                f"at most {words.share(m.bound)}",
+                "",
+                "guaranteed",
+            )
+            for m in models
         ),
         spec=finished(drawn),
+    )
+
+
+def _models_told(models: Sequence[ModelPoint]) -> str:
+    """A sentence on the guaranteed models in the picture."""
+    if not models:
+        return ""
+    found = ", ".join(
+        f"{words.share(m.detection)} at epsilon {m.epsilon:g} (at most {words.share(m.bound)})"
+        for m in models
+    )
+    return (
+        " Diamonds are guaranteed models, which stand where their bound is: how far any attack "
+        f"gets from a blind guess of whether a record is in the table. They find {found}."
     )
 
 
@@ -110,7 +154,7 @@ def free_spot(best: Mapping[str, Any], data: Sequence[Mapping[str, Any]]) -> tup
 
 
 def _line(data: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, float, float]]:
-    """The dashed line through the settings that nobody beats, as points close to each other."""
+    """The dashed line through the best trade-offs, as points close to each other."""
     corners = sorted(_pixels(d["gain"], d["detection"]) for d in data if d["on_frontier"])
     return [
         (x, x, y, y)

@@ -1,4 +1,4 @@
-"""Frontier of a search: settings that no other beats in both respects."""
+"""Frontier of a search: the best trade-offs of privacy and detection."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isinglass.auditing.tuning.guaranteed import ModelPoint
+from isinglass.auditing.tuning.next_steps import NextStep, next_steps
 from isinglass.auditing.tuning.points import Point
 from isinglass.documents import for_json, plain
 from isinglass.files import whole_file
@@ -18,6 +20,14 @@ class Frontier:
 
     Measured on one table with the attacks of the audit: nothing is proved about another table,
     or against an attacker who knows more than these were given.
+
+    Examples
+    --------
+    >>> def method(found: ig.Frontier) -> str:
+    ...     return found.points[0].method
+    >>> X = np.random.default_rng(0).random((60, 3))
+    >>> method(ig.tune(X, "linear", attacks=["naive"], random_state=0))
+    'linear'
     """
 
     points: tuple[Point, ...]
@@ -31,10 +41,12 @@ class Frontier:
     table: str = "TABLE"  # the file that was searched, by its name
     #: Words of the command line that say which of its columns leave, and how it is read.
     options: tuple[str, ...] = ()
+    #: Guaranteed models, of which a price was compared each; none where they were not tried.
+    guaranteed: tuple[ModelPoint, ...] = ()
 
     def __post_init__(self) -> None:
         # As of a report: what is shown is Python's own, whoever measured it.
-        for name in ("points", "recommended", "settings"):
+        for name in ("points", "recommended", "settings", "guaranteed"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 
     @property
@@ -48,6 +60,10 @@ class Frontier:
             return None
         # Without the columns left out of the search, they would leave with the release.
         return self.recommended.candidate.command(table or self.table, self.options)
+
+    def next_steps(self, table: str | None = None) -> list[NextStep]:
+        """What to do now, the best first; never empty."""
+        return next_steps(self, table or self.table)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as one document."""
@@ -63,6 +79,8 @@ class Frontier:
             "min_auc": self.min_auc,
             "attacker": self.attacker,
             "settings": self.settings,
+            "guaranteed": [asdict(m) for m in self.guaranteed],
+            "next_steps": [asdict(s) for s in self.next_steps()],
         }
 
     def save(self, path: str | Path) -> None:
@@ -82,4 +100,4 @@ class Frontier:
                 from isinglass.auditing.tuning.figure import frontier
                 from isinglass.plots.chart import png
 
-                png(frontier([asdict(p) for p in self.points]), temporary)
+                png(frontier([asdict(p) for p in self.points], self.guaranteed), temporary)

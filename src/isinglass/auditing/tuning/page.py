@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from isinglass.auditing.report import text as words
 from isinglass.auditing.report.rerun import tune_lines
 from isinglass.auditing.tuning.figure import frontier as chart
+from isinglass.auditing.tuning.guaranteed import ModelPoint
 from isinglass.auditing.tuning.points import Point, areas, gains
 from isinglass.plots import pages
 
@@ -25,7 +27,9 @@ def render(found: Frontier) -> str:
         detection=words.share(found.min_detection),
         gain=words.share(found.max_attack_gain),
         pairs=found.settings.get("most_pairs"),
-        chart=chart([asdict(p) for p in found.points]),
+        chart=chart([asdict(p) for p in found.points], found.guaranteed),
+        models=models_table(found.guaranteed),
+        steps=found.next_steps(),
         beaten=found.recommended is not None and not found.recommended.on_frontier,
         first=_table(first),
         rest=_table(rest),
@@ -34,6 +38,24 @@ def render(found: Frontier) -> str:
         seed=found.settings.get("random_state"),
         records=found.settings.get("rows", 0),
     )
+
+
+def models_table(models: Sequence[ModelPoint]) -> dict[str, Any]:
+    """Guaranteed models as a table; no rows where none was tried."""
+    labeled = any(m.auc is not None for m in models)
+    header = ("guaranteed model", "found", "its interval", "any attack gets at most",
+              *(("area",) if labeled else ()))  # fmt: skip
+    rows = [
+        (
+            f"epsilon {m.epsilon:g}, delta {m.delta:g}",
+            words.share(m.detection),
+            words.interval(m.detection_low, m.detection_high),
+            words.share(m.bound),
+            *((areas(m),) if labeled else ()),
+        )
+        for m in models
+    ]
+    return {"header": header, "rows": rows}
 
 
 def _table(points: list[Point]) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from isinglass.auditing.report.text import share
 from isinglass.auditing.scoring import over_trials
 from isinglass.auditing.tuning.evaluation import NAMED, AttackerGain, Measurement
 from isinglass.auditing.tuning.search_space import Candidate
+from isinglass.formats import share_beside
+from isinglass.measure.area import area_limits
 
-_WHOSE = {
+WHOSE = {
     OUTSIDER: "of an outsider",
     ACQUAINTED: "of somebody acquainted",
     INSIDER: "of an insider",
@@ -110,10 +112,7 @@ def _attackers(found: list[Measurement]) -> tuple[AttackerGain, ...]:
 def _areas(
     found: list[Measurement],
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Areas under the curve of table and release, means over the draws, and the latter's limits.
-
-    The interval covers the few known anomalies (Hanley and McNeil, Radiology 1982) and the draws.
-    """
+    """Areas under the curve of table and release, means over the draws, and the latter's limits."""
     both = [
         (m.auc_table, m.auc_release)
         for m in found
@@ -123,17 +122,8 @@ def _areas(
         return None, None, None, None
     table, release = (float(np.mean(areas)) for areas in zip(*both, strict=True))
     known = max(1, found[0].n_labeled)
-    half = 1.96 * _area_error(release, known, max(1, found[0].n_scored - known))
-    low = min(release - half, *(r for _, r in both))
-    high = max(release + half, *(r for _, r in both))
-    return table, release, max(0.0, low), min(1.0, high)
-
-
-def _area_error(area: float, known: int, others: int) -> float:
-    first, second = area / (2 - area), 2 * area**2 / (1 + area)
-    variance = area * (1 - area)
-    variance += (known - 1) * (first - area**2) + (others - 1) * (second - area**2)
-    return math.sqrt(max(0.0, variance) / (known * others))
+    limits = area_limits([r for _, r in both], known, max(1, found[0].n_scored - known))
+    return table, release, *limits
 
 
 def ordered(points: list[Point], short_of: Callable[[Point], float]) -> list[Point]:
@@ -153,19 +143,23 @@ def sentence(
 ) -> str:
     """The advice."""
     name = f"{best.method} {best.setting}".strip()
-    got = (
-        f"{share(best.detection)} of the strongest anomalies are still found and the strongest "
-        f"attack {_WHOSE[attacker]} ({best.strongest}) takes {share(best.gain)} of what a blind "
-        "guess leaves"
-    )
+    got = ""
     if best.auc is not None and best.auc_table is not None:
-        got += f"; known anomalies have an area of {best.auc:.2f} ({best.auc_table:.2f} before)"
+        got = (
+            f"known anomalies are told from the others with an area of {best.auc:.2f} "
+            f"({best.auc_table:.2f} before), "
+        )
+    got += (
+        f"{share_beside(best.detection, min_detection)} of the strongest anomalies are still found "
+        f"and the strongest attack {WHOSE[attacker]} ({best.strongest}) takes "
+        f"{share_beside(best.gain, max_gain)} of what a blind guess leaves"
+    )
     if meets:
         return f"Use {name}: {got}."
     wish = "" if min_auc is None else f", has an area of {min_auc:.2f} under the curve"
     return (
         f"No setting that was tried keeps {share(min_detection)} of the anomalies{wish} and holds "
-        f"every attack {_WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
+        f"every attack {WHOSE[attacker]} to {share(max_gain)}; the nearest is {name}: {got}."
     )
 
 
@@ -175,7 +169,16 @@ def gains(point: Point) -> tuple[str, ...]:
     return tuple(got.get(name, "–") for name in NAMED)
 
 
-def areas(point: Point) -> str:
+class _WithAreas(Protocol):
+    """What has areas under the curve: a release's setting, or a guaranteed model."""
+
+    @property
+    def auc_table(self) -> float | None: ...
+    @property
+    def auc(self) -> float | None: ...
+
+
+def areas(point: _WithAreas) -> str:
     """Areas under the curve of the known anomalies, in the table and in the release."""
     if point.auc is None or point.auc_table is None:
         return "–"

@@ -21,7 +21,13 @@ from isinglass.auditing.tuning.checkpoint import Book
 from isinglass.auditing.tuning.effort import Effort
 from isinglass.auditing.tuning.evaluation import NAMED, Measurement, measure
 from isinglass.auditing.tuning.frontier import Frontier
-from isinglass.auditing.tuning.points import Point, ordered, point_of, sentence
+from isinglass.auditing.tuning.guaranteed import ModelPoint, guaranteed_points
+from isinglass.auditing.tuning.points import (
+    Point,
+    ordered,
+    point_of,
+    sentence,
+)
 from isinglass.auditing.tuning.search_space import Candidate, candidates, refine
 from isinglass.auditing.tuning.workers import Task, Workers
 from isinglass.errors import AuditError
@@ -46,11 +52,13 @@ class Round:
 
 #: By default a setting is screened by a few attacks, then by all until it is lost, and what is
 #: left is attacked in full once and by what came close under two more keys.
-QUICK = (
+USUAL = (
     Round(1_000, 1, 1 / 2, screen=True, stop=True),
     Round(3_000, 1, 1 / 2, stop=True),
     Round(10_000, 3, again=True),
 )
+#: A first impression: an eighth of the settings goes on, and is attacked in full once, on few rows.
+QUICK = (Round(1_000, 1, 1 / 8, screen=True, stop=True), Round(2_000, 1))
 #: Every attack in every round.
 THOROUGH = (Round(1_000, 1, 1 / 2), Round(3_000, 1, 1 / 2), Round(10_000, 3))
 #: Consecutive rows of the table that enter a part of it together: what neighboring rows show in
@@ -72,7 +80,9 @@ def tune(
     attacks: str | Iterable[str | Attack] = "auto",
     most_pairs: int | None = None,
     n_outliers: int | None = None,
+    quick: bool = False,
     thorough: bool = False,
+    guaranteed: bool = True,
     n_jobs: int | None = None,
     resume: str | Path | None = None,
     random_state: int | None = None,
@@ -104,8 +114,13 @@ def tune(
         Wanted area under the curve of the known anomalies in the release; needs `labels`.
     attacks, most_pairs, n_outliers
         As in `audit`; `most_pairs=0` assumes that nobody recognizes a record.
+    quick : bool
+        Take a sixth of the time: fewer settings are attacked in full, on fewer rows, under one key.
     thorough : bool
         Run every attack in every round and under every key: some three times the work.
+    guaranteed : bool
+        Compare guaranteed models of three prices, too. They are fitted to the whole table, with
+        bounds twice as wide as its columns; noise is drawn anew, whatever `random_state`.
     n_jobs : int or None
         Processes, as in scikit-learn: None for one, -1 for as many as there are cores. The
         results do not depend on it. A script that asks for more than one must run under
@@ -128,6 +143,8 @@ def tune(
             raise ValueError(f"{name} must be >= 0 and <= 1, got {value}")
     if attacker not in NAMED:
         raise ValueError(f"attacker must be among {', '.join(NAMED)}, got {attacker!r}")
+    if quick and thorough:
+        raise ValueError("quick must be False where thorough is True")
     if min_auc is not None and labels is None:
         raise ValueError("min_auc needs labels, which say what the known anomalies are")
     X = numbers(table, "table")
@@ -135,12 +152,13 @@ def tune(
     wanted = attacks if isinstance(attacks, str) else tuple(attacks)
     asked = {
         "most_pairs": most_pairs, "n_outliers": n_outliers, "attacks": str(wanted),
-        "attacker": attacker, "thorough": thorough,
+        "attacker": attacker, "thorough": thorough, **({"quick": True} if quick else {}),
     }  # fmt: skip
     # What else a measurement depends on.
     same = {"known": list(ATTACKS), "labels": None if marks is None else _digest(marks)}
     book = Book.open(resume, X, asked | same, random_state)
-    rounds = _rounds(THOROUGH if thorough else QUICK, len(X), thorough)
+    planned = THOROUGH if thorough else QUICK if quick else USUAL
+    rounds = _rounds(planned, len(X), thorough)
     order = _order(len(X), chance.generator(book.seed))
     parts = {}
     for a_round in rounds:
@@ -202,6 +220,12 @@ def tune(
         # Strengths between the best one and its neighbors, among all that were ever tried.
         known = [p.candidate for p in (*points, *out)]
         points += look(refine(best.candidate, known), len(rounds) - 1)
+    models: tuple[ModelPoint, ...] = ()
+    if guaranteed:
+        progress("trying guaranteed models", 0, 1)
+        some = np.sort(order[: rounds[-1].rows])
+        models = guaranteed_points(np.asarray(X, dtype=np.float64), some, marks, n_outliers)
+        progress("trying guaranteed models", 1, 1)
     progress("trying settings", total, total)
     # What has all wishes is taken, of several one that no other beats, and then the quietest; if
     # none has all, the nearest of those that no other beats.
@@ -228,6 +252,7 @@ def tune(
         },
         attacker=attacker,
         min_auc=min_auc,
+        guaranteed=models,
     )  # fmt: skip
 
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isinglass.curate.ledger.budget import SpatialBudget
+from isinglass.curate.ledger.contract import CURATOR
 from isinglass.curate.ledger.entries import Entry, unsealed
+from isinglass.curate.ledger.state import Books
+from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.query import Query
-from isinglass.errors import CuratorError
+from isinglass.errors import CuratorError, LedgerError
 
 Draw = Callable[[Sequence[Query]], Sequence[bool]]
 Known = Mapping[bytes, int | None]
@@ -114,6 +117,30 @@ class Batch:
             Answered(bool(self.known[digest]), price.spent, price.left)
             for digest, price in zip(self.digests, self.prices, strict=True)
         ]
+
+
+def answered_earlier(keeper: Keeper, batch: Batch) -> Known | None:
+    """What this user was answered under this key; None if the key is new."""
+    rows = [] if batch.key is None else keeper.db.by_key(batch.user, batch.key)
+    if not rows:
+        return None
+    known = keeper.answers(rows)
+    if any(row.request != batch.request or row.kind != "answer" for row in rows):
+        raise LedgerError("the key was used for another request; use a new one")
+    if None in known.values():
+        raise CuratorError(
+            "this request was paid for but could not be computed; use a new key to pay again"
+        )
+    return known
+
+
+def stored(keeper: Keeper, batch: Batch, books: Books) -> Known:
+    """Answers to the same queries that are in the ledger, unless new ones are to be drawn."""
+    if batch.fresh or not batch.queries:
+        return {}
+    # That somebody else has asked the same is not told to an end user.
+    user = None if batch.user == CURATOR else batch.user
+    return keeper.answers(keeper.db.by_query(batch.different, books.version, user))
 
 
 def check_printable(name: str, given: str) -> str:

@@ -227,9 +227,8 @@ def _refusal(
     more = f" ({', '.join(details)})" if details else ""
     end = "nothing was spent" if m == 1 else "the batch was refused whole: nothing was spent"
     return BudgetError(
-        f"{query} asked for epsilon {text(asked)}, but of {whose} of {text(cap)} a place, "
-        f"{text(spent)} is spent within its reach{more} "
-        f"and {text(left)} is left; {hope}; {end}",
+        f"{query} asked for epsilon {text(asked)}, but around this record {text(spent)} of {whose} "
+        f"of {text(cap)} is already used{more} and {text(left)} is left; {hope}; {end}",
         asked=asked,
         spent=spent,
         left=left,

@@ -113,7 +113,7 @@ class Note:
         Where there is no note, one is made with the head `first`; without that, there is no hold,
         and None comes back. Should this process die, it is over.
         """
-        until = time.monotonic() + store.PATIENCE
+        until = time.monotonic() + store.LOCK_TIMEOUT_S
         with self._told:
             while True:
                 try:
@@ -133,7 +133,7 @@ class Note:
                     if time.monotonic() > until:
                         raise LedgerError(
                             f"{self.path} cannot be used: another process, or a copy of the "
-                            f"ledger, has held it for {store.PATIENCE:.0f} s"
+                            f"ledger, has held it for {store.LOCK_TIMEOUT_S:.0f} s"
                         ) from None
                     time.sleep(0.001)
 

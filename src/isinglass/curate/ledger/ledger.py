@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from isinglass.curate.ledger import terms
 from isinglass.curate.ledger.backends.connect import connect
-from isinglass.curate.ledger.batch import Answered, Batch, Draw, Known, MicroPrice, check_printable
-from isinglass.curate.ledger.contract import CURATOR, Agreement, Contract, refuse_cap
-from isinglass.curate.ledger.entries import Entry, keyed, unsealed
+from isinglass.curate.ledger.batch import (
+    Answered,
+    Batch,
+    Draw,
+    MicroPrice,
+    answered_earlier,
+    check_printable,
+    stored,
+)
+from isinglass.curate.ledger.contract import Agreement, Contract, refuse_cap
 from isinglass.curate.ledger.head import Head
 from isinglass.curate.ledger.model_spend import NO_MODELS, ModelSpend, ModelTotals
-from isinglass.curate.ledger.state import Books, agreed, metric_facts, warm
+from isinglass.curate.ledger.state import Books, agreed
 from isinglass.curate.ledger.transaction import Keeper
 from isinglass.curate.query import Query
 from isinglass.detect.metric import Metric
-from isinglass.epsilon import text
 from isinglass.errors import CuratorError, LedgerError
 
 if TYPE_CHECKING:
     from isinglass.curate.ledger.paid_models import PaidModel
-    from isinglass.curate.ledger.replay import EverywhereBudget, Replay
+    from isinglass.curate.ledger.replay import EverywhereBudget
+    from isinglass.curate.ledger.standing import LedgerStanding
     from isinglass.curate.ledger.verify import Verified
 
 
@@ -83,39 +89,8 @@ class Ledger:
         table than the last needs `new_version`, the reason: spends stay, stored answers do not.
         Whoever shares a `Ledger` hands the agreement back when asking; otherwise the last counts.
         """
-        asked = Contract.from_json(json.loads(json.dumps(contract.to_json())))
-        distance = metric_facts(metric)
-        warm(metric)
-        with self._keeper.writing(make=True) as books:
-            first = books is None
-            if books is None:
-                contract.refuse_unsound()
-                books = self._keeper.begin()
-                facts = {"ledger": books.ledger, "contract": asked.to_json(), "distance": distance}
-                row = _terms("contract", 1, facts | {"table": self._named(table)})
-                self._keeper.add([row])
-            elif not (terms := agreed(books)).complete:  # a model was the first use
-                asked.refuse_unsound()
-                terms.completed(asked)
-                facts = {"contract": asked.to_json(), "distance": distance}
-                row = _terms("completion", books.version, facts | {"table": self._named(table)})
-                self._keeper.add([row])
-            else:
-                terms.refuse(asked)
-                if distance != books.distance:
-                    raise LedgerError("the ledger's contract fixes another distance")
-                if self._named(table) != books.table:
-                    if new_version is None:
-                        raise LedgerError(
-                            "the table is not the one this ledger answered about last; if records "
-                            "were added or removed, declare a new version and say why: what was "
-                            "spent stays spent"
-                        )
-                    reason = check_printable("new_version", new_version)
-                    facts = {"reason": reason, "table": self._named(table)}
-                    self._keeper.add([_terms("version", books.version + 1, facts)])
-        self._agreement = Agreement(first, self._named(table))
-        self.created = self.created or first
+        self._agreement = terms.sign(self._keeper, contract, metric, table, new_version)
+        self.created = self.created or self._agreement.first
         return self._agreement
 
     def sign_models(
@@ -135,20 +110,8 @@ class Ledger:
         """
         given = {"cap": cap, "delta_cap": delta_cap, "records_per_person": records_per_person,
                  "also_released": also_released}  # fmt: skip
-        terms: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        with self._keeper.writing(make=True) as books:
-            if books is not None:
-                ours = agreed(books)
-                ours.refuse_model_terms(replace(ours, **terms))
-                return ours
-            if cap is None:
-                raise ValueError("cap must be given when a ledger is first used, got None")
-            contract = Contract(**({"modes": (), "columns": (), "metric": {}} | terms))
-            contract.refuse_unsound()
-            books = self._keeper.begin()
-            facts = {"ledger": books.ledger, "contract": contract.to_json(), "distance": {}}
-            self._keeper.add([_terms("contract", 1, facts | {"table": ""})])
-        self.created = True
+        contract, first = terms.sign_models(self._keeper, given)
+        self.created = self.created or first
         return contract
 
     @classmethod
@@ -202,11 +165,7 @@ class Ledger:
         """
         given = {"cap": cap, "records_per_person": records_per_person,
                  "also_released": also_released, "delta_cap": delta_cap}  # fmt: skip
-        terms = {name: value for name, value in given.items() if value is not None}
-        facts = {"terms": terms, "reason": check_printable("reason", reason)}
-        with self._keeper.writing() as books:
-            agreed(books).amended(**given)  # type: ignore[arg-type]
-            self._keeper.add([_terms("amend", books.version, facts)] if books else [])
+        terms.amend(self._keeper, given, reason)
 
     def admit(self, user: str, *, reason: str, share: int | None = None) -> None:
         """Give an end user a share of the budget, at every place and for ever, or a larger one.
@@ -216,23 +175,7 @@ class Ledger:
         so much at some place that the two would not fit under the cap together. From then on the
         user is held to the share by their own spends, and told of nothing else.
         """
-        check_printable("user", user)
-        with self._keeper.writing() as books:
-            terms = agreed(books)
-            amount = terms.user_cap if share is None else share
-            if amount is None:
-                raise ValueError("share must be given where the contract has no budget for a user")
-            after = terms.amended(shares={user: amount})
-            spent = self._replayed().curators.most
-            if spent > after.curators:
-                raise LedgerError(
-                    f"a share of {text(amount)} does not fit: at some place {text(spent)} is spent "
-                    f"of the curator's part, which would be {text(after.curators)}; a smaller "
-                    "share, or a larger budget, may"
-                )
-            changed = {"shares": {user: amount}}
-            facts = {"terms": changed, "reason": check_printable("reason", reason)}
-            self._keeper.add([_terms("amend", books.version, facts)] if books else [])
+        terms.admit(self._keeper, user, share, reason)
 
     def answer(
         self,
@@ -259,8 +202,9 @@ class Ledger:
         batch = Batch(queries, user, key=key, fresh=fresh)
         with self._keeper.writing() as found:
             books = self._signed(found, queries, agreement, user)
-            earlier = self._earlier(batch)
-            batch.price(self._stored(batch, books) if earlier is None else earlier, books.budget)
+            earlier = answered_earlier(self._keeper, batch)
+            known = stored(self._keeper, batch, books) if earlier is None else earlier
+            batch.price(known, books.budget)
             failed = batch.draw(draw)
             if earlier is None and (rows := batch.rows()):
                 self._keeper.add(rows)
@@ -285,7 +229,7 @@ class Ledger:
         batch = Batch(queries, user, fresh=fresh)
         with self._keeper.alone():
             books = self._signed(self._keeper.books(), queries, agreement, user)
-            batch.price(self._stored(batch, books), books.budget)
+            batch.price(stored(self._keeper, batch, books), books.budget)
             return batch.prices
 
     def charge_everywhere(
@@ -301,14 +245,16 @@ class Ledger:
         It fits if its price, all earlier spends at every place, and the largest sum of local spends
         that any query had at its turn are together within the cap.
         """
+        from isinglass.curate.ledger.replay import replayed  # an answer has no use for it
+
         facts = {"reason": check_printable("reason", reason)}
         check_printable("user", user)
         refuse_cap("micro", micro)
         with self._keeper.writing() as found:
             books = self._signed(found, (), agreement, user)
-            replay = self._replayed()
+            replay = replayed(self._keeper.db, self._keeper.secret)
             replay.refuse_everywhere("the charge", micro, user)
-            row = _terms("everywhere", books.version, facts)
+            row = terms.entry_of("everywhere", books.version, facts)
             self._keeper.add([row._replace(user=user, influence=math.inf, micro=micro)])
 
     def charge_model(
@@ -371,36 +317,22 @@ class Ledger:
         books = self._keeper.known
         return NO_MODELS if books is None else books.models
 
-    def _replayed(self) -> Replay:
-        """All entries once more, in order."""
-        from isinglass.curate.ledger.replay import replayed  # an answer has no use for it
-
-        return replayed(self._keeper.db, self._keeper.secret)
-
     def everywhere_budget(self) -> EverywhereBudget:
         """What may still be spent at every place at once, by a model or otherwise."""
+        from isinglass.curate.ledger.replay import replayed
+
         with self._keeper.alone():
             agreed(self._keeper.books())
-            return self._replayed().room()
+            return replayed(self._keeper.db, self._keeper.secret).room()
 
     def verify(self, *, head: str | None = None) -> Verified:
         """Check every entry, every spend against its cap, and the heads noted here and elsewhere.
 
         `head` is what `Ledger.head` returned once, kept where the ledger's holder cannot reach.
         """
-        from isinglass.curate.ledger.verify import Verified, verified
+        from isinglass.curate.ledger.verify import verified
 
-        heads = [] if head is None else [Head.read(head)]
-        with self._keeper.alone():
-            db = self._keeper.db
-            if db.last() is None:
-                return Verified(0, "", [f"{db.name} has no contract: nobody has asked"])
-            if db.entry(1) is None:
-                return Verified(0, "", ["entry 1, the contract, is missing"])
-            # The note first: entries that are added meanwhile are no contradiction.
-            noted, doubt = self._keeper.noted()
-            found = verified(db, self._keeper.secret, [*heads, *noted])
-            return found if doubt is None else replace(found, problems=[*found.problems, doubt])
+        return verified(self._keeper, [] if head is None else [Head.read(head)])
 
     def accept(self, *, reason: str | None = None) -> str:
         """Note the head where none is noted or the note is damaged; returns it.
@@ -420,13 +352,7 @@ class Ledger:
             if doubt is not None:
                 if reason is None:
                     raise ValueError("reason must be given: why the note is lost, or not here")
-                why = check_printable("reason", reason)
-
-                def elsewhere(books: Books) -> Entry:
-                    facts = {"terms": {"elsewhere": agreed(books).cap}, "reason": why}
-                    return _terms("amend", books.version, facts)
-
-                self._keeper.note_anew(elsewhere)
+                terms.spend_elsewhere(self._keeper, reason)
             return self.head()
 
     def head(self) -> str:
@@ -448,6 +374,13 @@ class Ledger:
             books = self._keeper.books()
             return summarized(self._keeper.db, agreed(books), books.version if books else 0)
 
+    def standing(self) -> LedgerStanding:
+        """What is promised to people, how much of it is spent, and who asked; never a record."""
+        from isinglass.curate.ledger.standing import standing
+
+        with self._keeper.alone():
+            return standing(self._keeper)
+
     def close(self) -> None:
         """Let go of the ledger."""
         self._keeper.close()
@@ -460,62 +393,7 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def _named(self, table: bytes) -> str:
-        return keyed(self._keeper.secret, b"table" + table).hex()
-
     def _signed(
-        self,
-        books: Books | None,
-        queries: Sequence[Query],
-        agreement: Agreement | None,
-        user: str,
+        self, books: Books | None, queries: Sequence[Query], agreement: Agreement | None, user: str
     ) -> Books:
-        """The books, if this user may ask `queries` under this ledger's contract now."""
-        contract = agreed(books)
-        contract.refuse_stranger(user)
-        assert books is not None  # for it has a contract
-        agreement = agreement or self._agreement
-        if agreement is None:
-            raise LedgerError("agree to the ledger's contract before asking (`Ledger.sign`)")
-        if agreement.table != books.table:
-            raise LedgerError(
-                "another version of the table was declared meanwhile; read it and ask again"
-            )
-        width = len(books.distance["weights"])
-        seen: set[tuple[Any, ...]] = set()
-        for row, query in enumerate(queries):
-            rule = (query.mode, query.privacy, query.k, query.beta, query.r)
-            if rule not in seen:
-                contract.refuse_query(query)
-                seen.add(rule)
-            if query.place.shape != (width,):
-                raise ValueError(
-                    f"row {row} must have {width} columns, got shape {query.place.shape}"
-                )
-        return books
-
-    def _earlier(self, batch: Batch) -> Known | None:
-        """What this user was answered under this key; None if the key is new."""
-        rows = [] if batch.key is None else self._keeper.db.by_key(batch.user, batch.key)
-        if not rows:
-            return None
-        known = self._keeper.answers(rows)
-        if any(row.request != batch.request or row.kind != "answer" for row in rows):
-            raise LedgerError("the key was used for another request; use a new one")
-        if None in known.values():
-            raise CuratorError(
-                "this request was paid for but could not be computed; use a new key to pay again"
-            )
-        return known
-
-    def _stored(self, batch: Batch, books: Books) -> Known:
-        if batch.fresh or not batch.queries:
-            return {}
-        # That somebody else has asked the same is not told to an end user.
-        user = None if batch.user == CURATOR else batch.user
-        rows = self._keeper.db.by_query(batch.different, books.version, user)
-        return self._keeper.answers(rows)
-
-
-def _terms(kind: str, version: int, facts: dict[str, Any]) -> Entry:
-    return unsealed(kind, version=version, facts=json.dumps(facts, sort_keys=True))
+        return terms.may_ask(books, queries, agreement or self._agreement, user)

@@ -202,6 +202,16 @@ class Replay:
         user_cap = agreed(self.books).user_cap
         return 2**62 if user_cap is None else user_cap - self.books.models.micro
 
+    def most(self, user: str) -> tuple[int, int]:
+        """The most that an account has spent at any one place, and its part of the budget."""
+        terms = agreed(self.books)
+        if user in terms.shares:
+            return self._account(user).most, terms.shares[user]
+        if user == CURATOR:
+            return self.curators.most, terms.curators
+        # From before there were shares: what was spent then counts as the curator's.
+        return self._account(user).most, 0
+
     def left(self, user: str = CURATOR) -> tuple[Account, int, str]:
         """What bounds an everywhere-spend of a user first: an account, its cap, and whose it is."""
         terms = agreed(self.books)

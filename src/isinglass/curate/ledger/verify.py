@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isinglass.curate.ledger.backends.base import Database
 from isinglass.curate.ledger.entries import START, follows
 from isinglass.curate.ledger.head import Head
 from isinglass.curate.ledger.model_charge import counts_digest, digest_matches
 from isinglass.curate.ledger.replay import Replay, pieces
+from isinglass.curate.ledger.transaction import Keeper
 
 _MOST = 20  # problems that are told
 
@@ -33,7 +34,21 @@ class Verified:
         return not self.problems
 
 
-def verified(database: Database, secret: bytes, noted: list[Head]) -> Verified:
+def verified(keeper: Keeper, heads: list[Head]) -> Verified:
+    """Check the whole ledger against the heads noted beside it, and against `heads`."""
+    with keeper.alone():
+        db = keeper.db
+        if db.last() is None:
+            return Verified(0, "", [f"{db.name} has no contract: nobody has asked"])
+        if db.entry(1) is None:
+            return Verified(0, "", ["entry 1, the contract, is missing"])
+        # The note first: entries that are added meanwhile are no contradiction.
+        noted, doubt = keeper.noted()
+        found = _checked(db, keeper.secret, [*heads, *noted])
+        return found if doubt is None else replace(found, problems=[*found.problems, doubt])
+
+
+def _checked(database: Database, secret: bytes, noted: list[Head]) -> Verified:
     """Read the whole ledger and check it against `noted`, heads that were seen before."""
     problems: list[str] = []
     replay, pending = Replay(secret), set(noted)

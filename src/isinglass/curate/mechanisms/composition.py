@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isinglass.curate.ledger.budget import columns
 from isinglass.curate.ledger.spend_index import Reach
 from isinglass.curate.query import Query
-from isinglass.detect.metric import Metric
+from isinglass.detect.metric import Metric, declare
 from isinglass.epsilon import text
 
 
@@ -25,6 +25,12 @@ class Sequential:
     Along a pair of tables that every part covers, the chances of the answers multiply, and so do
     the factors by which they may differ. For sensitive privacy that is the pairs that the least k,
     the largest beta and the least r of the parts cover (`total_cost`).
+
+    Examples
+    --------
+    >>> asked = ig.mechanisms.Query(np.array([1.0]), "sparse", 2, 1.0, 500_000, influence=1.0)
+    >>> print(ig.mechanisms.Sequential((asked, asked)).explain())
+    asked one after another, prices add up: 0.5 + 0.5 = 1
     """
 
     parts: tuple[Part, ...]
@@ -46,17 +52,28 @@ class Parallel:
 
     Checked, not believed: parts with queries in each other's reach are refused. It is the queries'
     places and radii that keep them apart, and never a look at the table.
+
+    Examples
+    --------
+    >>> near, far = (
+    ...     ig.mechanisms.Query(np.array([x]), "sparse", 2, 1.0, 500_000, influence=1.0)
+    ...     for x in (1.0, 9.0)
+    ... )
+    >>> ig.mechanisms.Parallel((near, far)).cost
+    500000
     """
 
     parts: tuple[Part, ...]
-    metric: Metric = field(repr=False)
+    metric: str | Metric = field(default="euclidean", repr=False)
 
     def __post_init__(self) -> None:
         asked = [_queries(part) for part in self.parts]
-        everyone = _index([query for part in asked for query in part], self.metric)
+        together = [query for part in asked for query in part]
+        metric = _declared(self.metric, together)
+        everyone = _index(together, metric)
         for part in asked:
-            places, radii, _ = columns(part, self.metric)
-            own = _index(part, self.metric).sums(places, radii)
+            places, radii, _ = columns(part, metric)
+            own = _index(part, metric).sums(places, radii)
             if (everyone.sums(places, radii) > own).any():
                 raise ValueError(
                     "parts must be out of each other's reach, got two that one record can touch; "
@@ -79,7 +96,14 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class PostProcessing:
-    """Whatever is made of answers alone costs nothing more."""
+    """Whatever is made of answers alone costs nothing more.
+
+    Examples
+    --------
+    >>> asked = ig.mechanisms.Query(np.array([1.0]), "sparse", 2, 1.0, 500_000, influence=1.0)
+    >>> ig.mechanisms.PostProcessing(asked, "a chart").cost == asked.micro
+    True
+    """
 
     part: Part
     made: str = "a result"
@@ -144,13 +168,23 @@ class Total:
         )
 
 
-def total_cost(queries: Sequence[Query], metric: Metric) -> Total:
+def total_cost(queries: Sequence[Query], metric: str | Metric = "euclidean") -> Total:
     """What queries cost together: the most that touches one place, asked about or not.
 
     Queries of sensitive privacy protect together what the weakest of them would: least k, largest
     beta, least r. If a record is sensitive by these, it is by the terms of each. Queries of plain
     differential privacy weaken nothing.
+
+    Examples
+    --------
+    >>> asked = [
+    ...     ig.mechanisms.Query(np.array([x]), "sparse", 2, 1.0, 500_000, influence=1.0)
+    ...     for x in (1.0, 3.0, 9.0)
+    ... ]
+    >>> ig.mechanisms.total_cost(asked).cost  # through the place 2, which is no query
+    1000000
     """
+    metric = _declared(metric, queries)
     places, radii, micro = columns(queries, metric)
     index = _index(queries, metric, micro)
     pairwise = index.sums(places, radii)
@@ -199,6 +233,13 @@ def _sweep(
         here += change
         most = max(most, here)
     return everywhere + most
+
+
+def _declared(metric: str | Metric, queries: Sequence[Query]) -> Metric:
+    """A distance by its name, for as many columns as the queries have."""
+    if isinstance(metric, Metric):
+        return metric
+    return declare(metric, None, None, max((len(query.place) for query in queries), default=1))
 
 
 def _cost(part: Part) -> int:

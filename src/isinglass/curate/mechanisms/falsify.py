@@ -18,15 +18,15 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True)
-class Falsified:
-    """What was found: `holds` unless a pair of neighbors, or a declaration, says otherwise.
+class FalsificationResult:
+    """What was found: `passed` unless a pair of neighbors, or a declaration, says otherwise.
 
     `worst` is the largest change of a log-chance met between covered neighbors and `allowed` the
     epsilon that is charged. `at` says where `worst` is: how often each record of the universe is
     in the table, then the positions of the record that was added and of the one asked about.
     """
 
-    holds: bool
+    passed: bool
     worst: float
     allowed: float
     tables: int
@@ -37,7 +37,7 @@ class Falsified:
 
 def falsify(
     mechanism: Mechanism, universe: ArrayLike, *, most: int, metric: str | Metric = "euclidean"
-) -> Falsified:
+) -> FalsificationResult:
     """Compare all neighboring tables over a small universe, by exact chances.
 
     A table here has up to `most` copies of each record of `universe`, and every record of it is
@@ -62,7 +62,7 @@ def falsify(
     Examples
     --------
     >>> mechanism = ig.mechanisms.sparse(2, 1.0, "0.5")
-    >>> ig.mechanisms.falsify(mechanism, [[1.0], [2.0], [3.0]], most=2).holds
+    >>> ig.mechanisms.falsify(mechanism, [[1.0], [2.0], [3.0]], most=2).passed
     True
     """
     places = np.asarray(universe, dtype=np.float64)
@@ -115,7 +115,9 @@ def falsify(
         problems.append("a record beyond the declared influence changes a chance")
     if pairs == 0:
         problems.append("no neighbors are covered, so nothing was promised")
-    return Falsified(not problems, worst, allowed, len(tables), pairs, tuple(problems), at)
+    return FalsificationResult(
+        not problems, worst, allowed, len(tables), pairs, tuple(problems), at
+    )
 
 
 def _moved(before: Array, after: Array) -> Array:

@@ -50,6 +50,13 @@ class Mechanism:
 
     `micro` is the price in millionths of epsilon, `cap` the distance above which cases are not
     told apart. `bounded_mechanism` and `compile_mechanism` make them.
+
+    Examples
+    --------
+    >>> def price(mechanism: ig.mechanisms.Mechanism) -> float:
+    ...     return mechanism.micro / 1_000_000
+    >>> price(ig.mechanisms.sparse(5, 1.0, "0.25"))
+    0.25
     """
 
     question: Question

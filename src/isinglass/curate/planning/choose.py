@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,8 @@ Mask = NDArray[np.bool_]
 
 #: one record in so many may be within reach of an anomaly, where beta is not given
 SHARE = 200
+#: Radii are not rounded to fewer digits than a reader takes in at a glance.
+_FEWEST_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ def choose_beta_r(
     p: float | None = None,
     weights: ArrayLike | None = None,
     space: Space | None = None,
+    short: bool = False,
 ) -> Chosen:
     r"""Choose beta and r on a table that is public, or past and no longer protected.
 
@@ -80,6 +84,8 @@ def choose_beta_r(
         least 1, by default.
     metric, p, weights : the distance, as in `RadiusOutliers`.
     space : the declared space, which then says the distance too.
+    short : whether to round r up to the fewest digits at which the same records are anomalies, so
+        that it can be read and typed.
 
     References
     ----------
@@ -117,9 +123,11 @@ def choose_beta_r(
                 f"got {outlier_fraction!r}"
             )
         r = _by_share(reach, most)
+        r = reach.shortest(r) if short else r
         return Chosen(whole, r, int(reach.beyond(reach.rows, r).sum()))
     truth = checked_labels(labels, n)
     r = _by_labels(reach, truth)
+    r = reach.shortest(r) if short else r
     flagged = reach.beyond(reach.rows, r)
     hits, n_flagged, n_true = int(flagged[truth].sum()), int(flagged.sum()), int(truth.sum())
     return Chosen(
@@ -191,6 +199,16 @@ class Neighborhoods:
         if len(rows) == len(self.rows):
             return np.asarray(self._index.own_counts(limits, cap) <= self._beta)
         return np.asarray(self._index.counts(self._places[rows], limits, cap) <= self._beta)
+
+    def shortest(self, r: float) -> float:
+        """The radius with the fewest digits, no smaller, beyond which the same rows lie."""
+        beyond = self.beyond(self.rows, r)
+        for digits in range(_FEWEST_DIGITS, 17):
+            context = Context(prec=digits, rounding=ROUND_CEILING)
+            rounded = float(context.create_decimal(Decimal(r)))
+            if np.array_equal(self.beyond(self.rows, rounded), beyond):
+                return rounded
+        return r
 
 
 # All radii that can be asked with, in order: 0, then every float64 from 1e-150 to 1e150. The bits

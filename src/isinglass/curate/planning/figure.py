@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from isinglass.curate.planning.expected import SHARES
 from isinglass.epsilon import text
-from isinglass.plots import engine as vega
+from isinglass.formats import share
 from isinglass.plots import pages
-from isinglass.plots.chart import PERCENT
-from isinglass.plots.palette import INK, LINE, PAPER, SERIES, SOFT
+from isinglass.plots.chart import PERCENT, Chart, finished, painted, png_bytes
+from isinglass.plots.palette import SERIES
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -18,11 +18,20 @@ if TYPE_CHECKING:
     from isinglass.curate.planning.plan import Plan
 
 _COLORS = dict(zip(SHARES, SERIES[:3], strict=True))
-_WIDTH = 420
+#: with its axes no wider than a phone shows it without making its letters smaller
+_WIDTH = 285
 
 
 def draw(plan: Plan) -> VConcatChart:
     """Two panels over one axis of prices; the plan's own price is marked in both."""
+    import altair as alt
+
+    spec = painted(finished(_panels(plan)))
+    chart: VConcatChart = alt.VConcatChart.from_dict(spec)
+    return chart
+
+
+def _panels(plan: Plan) -> VConcatChart:
     import altair as alt
 
     points = plan.frontier
@@ -51,8 +60,8 @@ def draw(plan: Plan) -> VConcatChart:
         base.mark_point(filled=True, size=45).encode(
             shape=alt.Shape("what:N", title=None).scale(domain=list(_COLORS))
         ),
-        here.mark_rule(color=INK, strokeDash=[4, 3]).encode(x=bare),
-        here.mark_text(align="left" if left else "right", dy=-6, color=INK, fontSize=13).encode(
+        here.mark_rule(color="$ink", strokeDash=[4, 3]).encode(x=bare),
+        here.mark_text(align="left" if left else "right", dy=-6, color="$ink", fontSize=13).encode(
             x=bare, y=alt.value(0), text="label:N"
         ),
     ).properties(width=_WIDTH, height=240)
@@ -61,22 +70,11 @@ def draw(plan: Plan) -> VConcatChart:
     count = count.axis(values=decades, format=",d")
     line = _data(bought).encode(x=x, y=count)
     lower = alt.layer(
-        line.mark_line(color=SOFT, strokeWidth=2),
-        line.mark_point(filled=True, size=45, color=SOFT),
-        here.mark_rule(color=INK, strokeDash=[4, 3]).encode(x=x),
-    ).properties(width=_WIDTH, height=110)
-    drawn = alt.vconcat(upper, lower, spacing=12, background=PAPER, padding=10)
-    axis: dict[str, Any] = {
-        "labelColor": INK, "titleColor": SOFT, "titleFontWeight": "normal", "gridColor": LINE,
-        "labelFontSize": 13, "titleFontSize": 13,
-    }  # fmt: skip
-    finished: VConcatChart = (
-        drawn.configure(font="sans-serif", aria=False)
-        .configure_axis(**axis)
-        .configure_legend(orient="top", labelFontSize=13, labelColor=INK)
-        .configure_view(stroke=None)
-    )
-    return finished
+        line.mark_line(color="$soft", strokeWidth=2),
+        line.mark_point(filled=True, size=45, color="$soft"),
+        here.mark_rule(color="$ink", strokeDash=[4, 3]).encode(x=x),
+    ).properties(width=_WIDTH, height=135)
+    return alt.vconcat(upper, lower, spacing=12)
 
 
 def _data(values: list[dict[str, Any]]) -> Any:
@@ -87,30 +85,64 @@ def _data(values: list[dict[str, Any]]) -> Any:
 
 def svg(plan: Plan) -> str:
     """The picture as SVG; drawn here, without a browser or a network."""
-    return vega.svg(draw(plan).to_dict())
+    return chart(plan).svg()
 
 
 def png(plan: Plan) -> bytes:
     """The picture as PNG, twice its size in pixels."""
-    return vega.png(draw(plan).to_dict(), scale=2)
+    return png_bytes(chart(plan))
 
 
-def page(plan: Plan) -> str:
-    """One HTML page that loads nothing: the sentence, the picture, the numbers."""
-    return pages.render(
-        "isinglass/curate/planning/figure.html.j2",
-        plan=plan,
-        picture=svg(plan),
+def chart(plan: Plan) -> Chart:
+    """The picture with its finding as a sentence and its numbers, for a page."""
+    return Chart(
+        name="plan",
+        title="What an answer at each price finds, and how many of them the budget buys",
+        alt=_finding(plan),
         header=("epsilon", *_COLORS, "queries at one place"),
-        rows=[(_cells(point), point == plan.chosen) for point in plan.frontier],
-        r=f"{plan.r:g}",
-        cap=text(plan.cap),
-        ink=INK,
-        soft=SOFT,
-        line=LINE,
+        rows=tuple(_cells(plan, point) for point in plan.frontier),
+        spec=finished(_panels(plan)),
     )
 
 
-def _cells(point: PricePoint) -> list[str]:
+def page(plan: Plan) -> str:
+    """One HTML page that loads nothing: the sentences, the picture, the numbers."""
+    return pages.render(
+        "isinglass/curate/planning/figure.html.j2",
+        plan=plan,
+        chart=chart(plan),
+        price=text(plan.chosen.micro),
+        facts=_facts(plan),
+    )
+
+
+def _finding(plan: Plan) -> str:
+    first, last = plan.frontier[0], plan.frontier[-1]
+    low, high = (share(point.recall) for point in (first, last))
+    return (
+        f"Expected recall is {low} at epsilon {text(first.micro)} and {high} at "
+        f"{text(last.micro)}; the budget buys {first.queries_here:,} queries at one place at the "
+        f"first, and {last.queries_here:,} at the last."
+    )
+
+
+def _cells(plan: Plan, point: PricePoint) -> tuple[str, ...]:
     shares = ["–" if v is None else f"{100 * v:.2f} %" for v in point.shares.values()]
-    return [text(point.micro), *shares, f"{point.queries_here:,}"]
+    price = text(point.micro) + (" (planned)" if point == plan.chosen else "")
+    return (price, *shares, f"{point.queries_here:,}")
+
+
+def _facts(plan: Plan) -> list[tuple[str, str]]:
+    found = [
+        (f"{plan.chosen.queries_here:,}", "queries at one place"),
+        (text(plan.cap), "budget, in epsilon a place"),
+    ]
+    if plan.capacity is not None:
+        much = plan.capacity
+        before = (f"{much.before_refusal:,}", "records until the first refusal, about")
+        found = [
+            before,
+            (f"{much.fitting:,} of {much.tried:,}", "records fit in all, about"),
+            *found,
+        ]
+    return found

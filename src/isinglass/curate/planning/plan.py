@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isinglass.curate.ledger.budget import fits
+from isinglass.curate.planning.capacity import Capacity, capacity
 from isinglass.curate.planning.choose import checked_labels, in_space
 from isinglass.curate.planning.expected import (
     Expected,
@@ -51,6 +52,7 @@ class Plan:
     frontier: tuple[PricePoint, ...] = field(repr=False)
     n_queries: int | None = None  # in the list that was to be asked
     n_fitting: int | None = None  # of which so many fit under the budget, in order
+    capacity: Capacity | None = None  # of records like those of the table
 
     @property
     def epsilon(self) -> float:
@@ -85,6 +87,8 @@ class Plan:
         """Everything, as one document; prices in epsilon."""
         facts = asdict(self) | {"chosen": _told(self.chosen), "budget": as_float(self.cap)}
         del facts["cap"]
+        if self.capacity is not None:
+            facts["capacity"]["sentence"] = self.capacity.sentence
         return facts | {"frontier": [_told(p) for p in self.frontier], "sentence": self.sentence}
 
     def chart(self) -> VConcatChart:
@@ -196,6 +200,10 @@ def plan(
         records = Expected(question, grouped(found, truth), labeled=labels is not None)
     used = micro(epsilon) if target_recall is None else least_price(records, target_recall)
     chosen = records.at(used, cap)
+    whole = None
+    if table is not None and chosen.queries_here:
+        prices_at = fraction(chosen.micro), fraction(cap)
+        whole = capacity(places, question.influence, *prices_at, declared)
     prices = {max(1, cap // (n * question.lipschitz)) for n in BOUGHT} | {used}
     n_queries = n_fitting = None
     if queries is not None:
@@ -216,6 +224,7 @@ def plan(
         frontier=tuple(records.at(price, cap) for price in sorted(prices)),
         n_queries=n_queries,
         n_fitting=n_fitting,
+        capacity=whole,
     )
 
 

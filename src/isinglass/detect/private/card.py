@@ -14,33 +14,28 @@ from typing import Any
 
 import isinglass
 from isinglass.detect.private.document import ModelDocument, column_facts
+from isinglass.detect.private.for_everyone import (
+    EARLIER,
+    hardly_counts,
+    most_certain,
+    sentence_for_everyone,
+)
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout
+from isinglass.detect.private.public_data import public_data
 from isinglass.detect.private.validity import Validity
 from isinglass.documents import canonical_json, read_json
-from isinglass.epsilon import FEMTO, as_float
+from isinglass.epsilon import FEMTO, as_float, femto, micro
 from isinglass.formats import number
 from isinglass.kernels.grid import FAN
 from isinglass.plots import pages
 
 FORMAT = "isinglass-model-card-1"
-FOR_EVERYONE = (
-    "What this model says would be almost the same had your records never been in the table, so "
-    "nobody can learn much from it about you that could not be learned without you."
-)
 CANNOT_FIND = (
     "records that are strange only beside their nearest neighbors (anomalies of local density)",
     "how far beyond the declared bounds a value lies: it counts as lying on them",
     "strange combinations that lie along none of the lines the model looks along",
 )
-#: As in docs/benchmarks/private.md: mean area under the curve over 13 labelled public files, half
-#: of each counted without labels and the other half scored, bounds twice the file's range.
-PUBLIC_DATA: dict[str, Any] = {
-    "source": "docs/benchmarks/private.md of isinglass",
-    "measure": "mean area under the ROC curve over 13 labelled public files, on rows not counted",
-    "by_epsilon": {"3": 0.934, "1": 0.931, "0.3": 0.915, "0.1": 0.880},
-    "isolation_forest_without_privacy": 0.919,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ def card_facts(
         "kind": "private",
         **validity.to_json(),
         "made_by": f"isinglass {isinglass.__version__}",
-        "for_everyone": FOR_EVERYONE,
+        "for_everyone": _for_everyone(document),
         "guarantee": guarantee.to_json(),
         "payment": payment.sentences(),
         "ledger": payment.ledger,
@@ -96,7 +91,7 @@ def card_facts(
         },
         "measured_floor": measured_floor(),
         "cannot_find": list(CANNOT_FIND),
-        "on_public_data": PUBLIC_DATA,
+        "on_public_data": public_data(model.layout.rounds, pure=guarantee.price.pure),
     }
 
 
@@ -124,8 +119,30 @@ def refuse_contradiction(card: dict[str, Any], document: ModelDocument, *, name:
         # As JSON, in which 1, 1.0 and true are three values.
         if what not in facts or canonical_json(facts[what]) != canonical_json(value)
     ]
+    if card.get("for_everyone") not in (_for_everyone(document), EARLIER):
+        wrong.append("what it says to everyone")
     if wrong:
         raise ValueError(f"its card contradicts its model: {', '.join(wrong)}")
+
+
+def doubt_of_card(card: dict[str, Any]) -> str | None:
+    """Why not to believe the card of an earlier version of isinglass, which said one thing of all.
+
+    The card is one that does not contradict its model.
+    """
+    promised = card["guarantee"]
+    spent = micro(promised["epsilon"]), femto(promised["delta"])
+    if card["for_everyone"] != EARLIER or hardly_counts(*spent):
+        return None
+    return (
+        "its card says that it would be almost the same without any one person, which is too much "
+        f"at epsilon {promised['epsilon']:g}: from even odds, somebody can be right about who was "
+        f"counted with a chance of {most_certain(*spent)} %"
+    )
+
+
+def _for_everyone(document: ModelDocument) -> str:
+    return sentence_for_everyone(document.micro, document.femto, document.records_per_person)
 
 
 @functools.cache
@@ -149,7 +166,6 @@ def _deviation_of_n(layout: Layout, guarantee: ModelGuarantee) -> float:
 
 def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str] | None) -> str:
     """The card as a page; with what only its owner may see, if that is given."""
-    public = facts["on_public_data"]
     return pages.render(
         "isinglass/detect/private/card.html.j2",
         card=facts,
@@ -162,9 +178,21 @@ def card_page(facts: dict[str, Any], *, signer: str | None, owner: dict[str, str
         records=f"{facts['records']['about']:,}, give or take {facts['records']['give_or_take']:,}",
         validity=validity_sentences(facts),
         threshold=_threshold(facts),
-        public=[(f"{auc:.3f}", f"epsilon {e}") for e, auc in public["by_epsilon"].items()]
-        + [(f"{public['isolation_forest_without_privacy']:.3f}", "isolation forest, no privacy")],
+        public=_public(facts["on_public_data"]),
     )
+
+
+def _public(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is known of models of this kind, and what detectors without privacy do."""
+    precision = data["average_precision_by_epsilon"]
+    forest = data["isolation_forest_without_privacy"], data["average_precision_of_isolation_forest"]
+    return [
+        *(
+            (f"{auc:.3f} ({precision[e]:.3f})", f"epsilon {e}, {data['kind']}")
+            for e, auc in data["by_epsilon"].items()
+        ),
+        (f"{forest[0]:.3f} ({forest[1]:.3f})", "isolation forest, no privacy"),
+    ]
 
 
 def _floor_row(floor: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -22,6 +22,7 @@ from isinglass.detect.private.columns import (
 )
 from isinglass.detect.private.document import ModelDocument, write_document
 from isinglass.detect.private.file_parts import packed, price_of
+from isinglass.detect.private.for_everyone import refuse_empty_promise, weak_promise
 from isinglass.detect.private.guarantee import ModelGuarantee
 from isinglass.detect.private.layout import SHORT_LEVELS, Layout, usual_projections
 from isinglass.detect.private.model import PrivateModel
@@ -64,10 +65,11 @@ class PrivateDetector(Detector):
     Parameters
     ----------
     epsilon : float, str or Fraction, default=1.0
-        The price for one person, in whole millionths, read as it is written.
+        The price for one person, in whole millionths, read as it is written; at most 20, and
+        above 3 with a warning, because so much promises little.
     delta : float, default=1e-6
-        The chance that the promise fails, in whole parts of 1e-15; 0 for pure epsilon, which
-        needs more noise.
+        The chance that the promise fails, in whole parts of 1e-15, at most 0.001; 0 for pure
+        epsilon, which needs more noise.
     bounds : (low, high), "scaled", or a mapping from columns to (low, high)
         What values the columns *could* have, from a manual or a regulation; low and high are each
         a number or one per column. Wide ones cost little. Never read from the table: then a
@@ -168,6 +170,7 @@ class PrivateDetector(Detector):
     def _check_settings(self) -> tuple[tuple[int, int], float | None, int]:
         """The price in whole parts, the threshold's share, and the records of one person."""
         spent = micro(self.epsilon), femto(self.delta)
+        refuse_empty_promise(*spent)
         return spent, self._share(), _whole("records_per_person", self.records_per_person)
 
     def _declared(self, names: Sequence[str]) -> tuple[PublicColumn, ...]:
@@ -189,6 +192,8 @@ class PrivateDetector(Detector):
         n_jobs = as_scikit_learn(self.n_jobs)
         fitted = fit_rounds(layout, price, lambda: read(layout.columns), share=share, n_jobs=n_jobs)
         self._take(ModelDocument(fitted.model, *spent, person, share, fitted.threshold), price)
+        if weak := weak_promise(*spent):
+            warn(weak, UserWarning)
         _warn_of_noise(fitted.model.n_estimated, price.rounds[0].deviation, spent[1])
         if share is not None and fitted.threshold is None:
             warn(

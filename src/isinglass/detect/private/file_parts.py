@@ -45,8 +45,7 @@ def packed(
 ) -> bytes:
     """The bytes of a model file; they follow from the document and from public settings.
 
-    The graph is left out where onnx is not installed: whoever has the document can make it. So is
-    a page that would be too large, because the model may have been paid for by now.
+    A page that would be too large is left out, because the model may have been paid for by now.
     """
     read = read_document(document)  # what was written can be read
     guarantee = ModelGuarantee(price_of(read))
@@ -54,8 +53,7 @@ def packed(
         read, guarantee, name=name, payment=payment or Payment(), validity=validity or Validity()
     )
     entries = {"model.json": document, "card.json": canonical_json(card)}
-    if (graph := onnx_bytes(read)) is not None:
-        entries["model.onnx"] = graph
+    entries["model.onnx"] = onnx_bytes(read)
     signer = None if key is None else key.signer.fingerprint
     page = _score_page(read, document, card, signer=signer).encode()
     if len(page) <= model.ENTRIES["score.html"]:

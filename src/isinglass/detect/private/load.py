@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from isinglass import model
-from isinglass.detect.private.card import refuse_contradiction
+from isinglass.detect.private.card import doubt_of_card, refuse_contradiction
 from isinglass.detect.private.detector import PrivateDetector
 from isinglass.detect.private.document import ModelDocument, read_document
 from isinglass.detect.private.validity import Validity, read_card
@@ -66,9 +66,10 @@ def open_model(
 
 
 def doubts(found: model.ModelFile) -> list[str]:
-    """Why this model should not be used any more: it expired, or a later version was read here.
+    """Why this model should not be used any more, or its card not be believed.
 
-    Of each signer's models the newest version is noted by name in the user's folder.
+    It expired; a later version was read here, since of each signer's models the newest version is
+    noted by name in the user's folder; or the card is an old one that says too much.
     """
     validity, newest = Validity.of_card(found.entries["card.json"]), 0
     # Without a signature, anybody may have written any version.
@@ -76,4 +77,6 @@ def doubts(found: model.ModelFile) -> list[str]:
         pins, signer = Pins(), found.signer.fingerprint
         pins.note_version(found.name, signer, validity.version)
         newest = pins.newest(found.name, signer)
-    return validity.doubts(found.name, today=datetime.date.today(), newest=newest)
+    found_doubts = validity.doubts(found.name, today=datetime.date.today(), newest=newest)
+    doubt = doubt_of_card(read_card(found.entries["card.json"]))
+    return found_doubts if doubt is None else [*found_doubts, doubt]

@@ -114,6 +114,8 @@ def add_noise(counts: Counts, noise: RoundNoise, *, n_jobs: int | None = 1) -> C
     """
     if counts.dtype != np.int64 or counts.ndim != 1:
         raise TypeError("counts must be a vector of 64-bit integers")
+    if not 0 < noise.scale < math.inf:  # OpenDP takes 0, which would let the counts out as they are
+        raise ValueError(f"noise must have a scale > 0, got {noise.scale:g}")
     mechanism = _laplace(noise.scale) if noise.pure else _gaussian(noise.scale)
     noised = np.empty_like(counts)
 

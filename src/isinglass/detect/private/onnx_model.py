@@ -1,8 +1,8 @@
 """Private model as an ONNX graph in float64, from raw records to scores.
 
-It computes what the kernels compute, but for two things: asinh is log(x + sqrt(x^2 + 1)), since no
-runtime has it in float64, and so are logarithmic cells. A record near an edge of a bin may then
-fall on its other side.
+It computes what the kernels compute. asinh is log(x + sqrt(x^2 + 1)), since no runtime has it in
+float64; where the kernels' whole numbers round otherwise, the graph says by how much. Logarithmic
+cells are found by a logarithm, so that a value next to an edge may fall on its other side.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isinglass.detect import onnx_graph
-from isinglass.detect.onnx_graph import Node
+from isinglass.detect.onnx_writer import Described, Node, graph_bytes
 from isinglass.detect.private.columns import NumberColumn
 from isinglass.detect.private.document import ModelDocument
 from isinglass.detect.private.layout import BINS, RANGE
-from isinglass.detect.private.model import UNIT, PrivateModel, terms_of
+from isinglass.detect.private.model import UNIT, Densities, PrivateModel, scaled_leaves, terms_of
 from isinglass.detect.private.projections import FINE, LIMIT, ONE
-from isinglass.kernels.grid import CELLS, FAN
+from isinglass.kernels.grid import CELLS, FAN, LEAVES
+
+_Roundings = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def onnx_bytes(document: ModelDocument) -> bytes | None:
-    """The graph's bytes; None where onnx is not installed.
+def onnx_bytes(document: ModelDocument) -> bytes:
+    """The graph's bytes.
 
     Inputs: `record` (float64, N x columns of numbers) and, where there are any, `categories`
     (int64, N x columns of categories): the place of a value in its declared list, the length of
@@ -40,20 +42,18 @@ def onnx_bytes(document: ModelDocument) -> bytes | None:
         parts.append(_categories(graph, model))
     graph.add("Sum", *parts, to="whole")
     graph.add("Div", "whole", graph.constant("divisor", float(model._divisor)), to="score")
-    inputs: dict[str, tuple[str, list[Any]]] = {}
+    inputs: Described = {}
     if model.layout.numbers:
-        inputs["record"] = ("double", ["N", len(model.layout.numbers)])
+        inputs["record"] = ("float64", ["N", len(model.layout.numbers)])
     if model.layout.categories:
         inputs["categories"] = ("int64", ["N", len(model.layout.categories)])
-    outputs: dict[str, tuple[str, list[Any]]] = {"score": ("double", ["N"])}
+    outputs: Described = {"score": ("float64", ["N"])}
     if document.threshold is not None:
         graph.add("Greater", "score", graph.constant("threshold", document.threshold),
                   to="is_outlier")  # fmt: skip
         outputs["is_outlier"] = ("bool", ["N"])
     facts = {"method": "private", "columns": str(n_columns)}
-    return onnx_graph.graph_bytes(
-        "private_model", graph.nodes, graph.constants, inputs, outputs, facts
-    )
+    return graph_bytes("private_model", graph.nodes, graph.constants, inputs, outputs, facts)
 
 
 class _Graph:
@@ -101,7 +101,7 @@ def _numbers(graph: _Graph, model: PrivateModel) -> list[str]:
     constant("one", 1.0)
     constant("unit", ONE / math.asinh(1.0))
     constant("limit", float(LIMIT * ONE))
-    leaf_u = _scaled(graph, "leaf_center", "leaf")
+    leaf_u = _scaled(graph, "leaf_center", "leaf", "leaf", _roundings(model.columns, LEAVES))
     constant("edge", float(RANGE * ONE))
     constant("per_column_bin", 2.0 * RANGE * ONE / BINS)
     shifted = add("Add", leaf_u, "edge", to="leaf_shifted")
@@ -128,7 +128,7 @@ def _projections(graph: _Graph, model: PrivateModel) -> str:
     constant("half_cell", 0.5)
     center = add("Add", "cell", "half_cell", to="center")
     if layout.rounds == 2:
-        brought = _scaled(graph, center, "cell")
+        brought = _scaled(graph, center, "cell", "cell", _roundings(model.columns, CELLS))
     else:  # 2 g + 1 - CELLS
         add("Mul", center, constant("two", 2.0), to="twice")
         brought = add("Sub", "twice", "cells", to="unscaled")
@@ -148,9 +148,12 @@ def _projections(graph: _Graph, model: PrivateModel) -> str:
     return _summed(graph, found, "projections", len(layout.columns))
 
 
-def _scaled(graph: _Graph, center: str, name: str) -> str:
-    """round(ONE asinh((center - middle) / half) / asinh 1), held to the limit."""
-    add = graph.add
+def _scaled(graph: _Graph, center: str, name: str, place: str, roundings: _Roundings) -> str:
+    """round(ONE asinh((center - middle) / half) / asinh 1), held to the limit, as tables have it.
+
+    `place` is the number of the cell or leaf that `center` is the center of.
+    """
+    add, constant = graph.add, graph.constant
     add("Div", add("Sub", center, "middle", to=f"{name}_off"), "half", to=f"{name}_x")
     add("Abs", f"{name}_x", to=f"{name}_size_x")
     add("Mul", f"{name}_x", f"{name}_x", to=f"{name}_square")
@@ -158,7 +161,40 @@ def _scaled(graph: _Graph, center: str, name: str) -> str:
     add("Log", add("Add", f"{name}_size_x", f"{name}_root", to=f"{name}_sum"), to=f"{name}_log")
     add("Round", add("Mul", f"{name}_log", "unit", to=f"{name}_units"), to=f"{name}_rounded")
     add("Min", f"{name}_rounded", "limit", to=f"{name}_held")
-    return add("Mul", f"{name}_held", add("Sign", f"{name}_x", to=f"{name}_sign"), to=f"{name}_u")
+    u = add("Mul", f"{name}_held", add("Sign", f"{name}_x", to=f"{name}_sign"), to=f"{name}_u")
+    places, differences = roundings
+    if not places.size:
+        return u
+    constant("last_axis", [2], np.int64)
+    add("Equal", add("Unsqueeze", place, "last_axis", to=f"{name}_each"),
+        constant(f"{name}_otherwise", places), to=f"{name}_is_otherwise")  # fmt: skip
+    add("CastDouble", f"{name}_is_otherwise", to=f"{name}_chosen")
+    add("Mul", f"{name}_chosen", constant(f"{name}_by", differences), to=f"{name}_changes")
+    add("ReduceSum", f"{name}_changes", "last_axis", to=f"{name}_change")
+    return add("Add", u, f"{name}_change", to=f"{name}_exact_u")
+
+
+def _roundings(columns: Densities, n_places: int) -> _Roundings:
+    """Where the tables' whole numbers round otherwise than float64 does, and by how much.
+
+    A row for each column, filled up with places that there are none of.
+    """
+    assert columns.middle is not None
+    assert columns.half is not None
+    center = (np.arange(n_places) + 0.5) * (CELLS // n_places)
+    found = []
+    for middle, half in zip(columns.middle.tolist(), columns.half.tolist(), strict=True):
+        x = (center - middle / FINE) / (half / FINE)
+        units = np.round(np.log(np.abs(x) + np.sqrt(x * x + 1.0)) * (ONE / math.asinh(1.0)))
+        u = np.minimum(units, LIMIT * ONE) * np.sign(x)
+        change = scaled_leaves(n_places, middle, half) - u
+        at = np.flatnonzero(change)
+        found.append((at, change[at]))
+    most = max(len(at) for at, _ in found)
+    places, differences = np.full((len(found), most), -1.0), np.zeros((len(found), most))
+    for row, (at, change) in enumerate(found):
+        places[row, : len(at)], differences[row, : len(at)] = at, change
+    return places, differences
 
 
 def _log_share(

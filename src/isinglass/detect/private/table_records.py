@@ -15,7 +15,7 @@ from isinglass.detect.private.columns import CategoryColumn, NumberColumn, Publi
 from isinglass.detect.private.records import CodedRecords, coded
 from isinglass.errors import TableError
 from isinglass.table.batches import prefetch
-from isinglass.table.columns import as_float64, is_numeric, listed
+from isinglass.table.columns import as_float64, is_numeric, listed, not_numbers
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.read import Table
 
@@ -28,10 +28,8 @@ def table_records(table: Table, columns: Sequence[PublicColumn]) -> Iterator[Cod
     numbers = [c.name for c in columns if isinstance(c, NumberColumn)]
     categories = [c for c in columns if isinstance(c, CategoryColumn)]
     if text := prepare(table, columns):
-        raise TableError(
-            f"{table.name} has columns that are not numbers where the model expects them: "
-            f"{listed(text)}"
-        )
+        where = " where the model expects them"
+        raise not_numbers(table.name, text, "bring them into the form of the model", where=where)
     places = [Places(column.values) for column in categories]
     for batch in prefetch(table.batches(numbers, [c.name for c in categories])):
         X = np.empty((batch.num_rows, len(numbers)))

@@ -14,7 +14,7 @@ from isinglass import files
 from isinglass.curate.ledger.entries import Entry
 from isinglass.errors import LedgerError
 
-PATIENCE = 60.0  # seconds to wait for the lock
+LOCK_TIMEOUT_S = 60.0
 PIECE = 10_000  # entries that are read at a time
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
@@ -38,6 +38,10 @@ _MODELS = f"SELECT {COLUMNS} FROM entries WHERE kind = 'model' ORDER BY seq"
 _COUNTS = "SELECT data FROM noised_counts WHERE seq = ?"
 _COUNTED = "SELECT seq FROM noised_counts ORDER BY seq"
 ADD_COUNTS = "INSERT INTO noised_counts (seq, data) VALUES (?, ?)"
+_ASKERS = (
+    "SELECT \"user\", count(*), min(at), max(at) FROM entries WHERE kind = 'answer' "
+    'GROUP BY "user" ORDER BY "user"'
+)
 _TOTALS = "SELECT kind, count(*), sum(micro) FROM entries GROUP BY kind ORDER BY kind"
 
 
@@ -157,6 +161,10 @@ class Database(ABC):
     def totals(self) -> list[tuple[str, int, int]]:
         """Kinds of entries, how many, and what they cost."""
         return [(kind, count, int(micro)) for kind, count, micro in self._rows(_TOTALS)]
+
+    def askers(self) -> list[tuple[str, int, str, str]]:
+        """Who asked, how many answers they paid for, and when the first and the last."""
+        return [tuple(row) for row in self._rows(_ASKERS)]
 
     @abstractmethod
     def copy(self, path: Path) -> None:

@@ -62,7 +62,7 @@ class PostgreSQL(Database):
 
     def _open(self) -> None:
         self._db = self._psycopg.connect(self._url, autocommit=True)
-        self._db.execute(f"SET lock_timeout = {int(1000 * store.PATIENCE)}")
+        self._db.execute(f"SET lock_timeout = {int(1000 * store.LOCK_TIMEOUT_S)}")
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             row = self._db.execute(f"SHOW {setting}").fetchone()
             if row is None or row[0] == "off":
@@ -214,7 +214,7 @@ class PostgreSQL(Database):
 _LOCK = int.from_bytes(b"isinglas", "big") >> 1
 _POSTGRESQL = {
     "53100": "the server's disk is full",
-    "55P03": f"another process has held it for {store.PATIENCE:.0f} s",
+    "55P03": f"another process has held it for {store.LOCK_TIMEOUT_S:.0f} s",
     "42501": "the server does not allow this user to",
     "28": "the server does not accept this user",
     "3D000": "the server has no such database",

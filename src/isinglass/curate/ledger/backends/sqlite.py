@@ -42,7 +42,7 @@ class SQLite(Database):
                     self.made = True
             self._file = files.identity(self.name)
             self._db = sqlite3.connect(
-                path, timeout=store.PATIENCE, isolation_level=None, check_same_thread=False
+                path, timeout=store.LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
             )
             try:
                 self._prepare(create)
@@ -91,7 +91,7 @@ class SQLite(Database):
         self._db.execute("PRAGMA page_size = 1024")
         self._db.execute("PRAGMA synchronous = FULL")
         # Two first uses at once: going over to a log does not wait for its turn by itself.
-        until = time.monotonic() + store.PATIENCE
+        until = time.monotonic() + store.LOCK_TIMEOUT_S
         while True:
             try:
                 mode = self._pragma("journal_mode = WAL")
@@ -187,7 +187,7 @@ class SQLite(Database):
 
 _SQLITE = {
     "SQLITE_FULL": "the disk is full",
-    "SQLITE_BUSY": f"another process has held it for {store.PATIENCE:.0f} s",
+    "SQLITE_BUSY": f"another process has held it for {store.LOCK_TIMEOUT_S:.0f} s",
     "SQLITE_READONLY": "it may not be written to",
     "SQLITE_CANTOPEN": "it cannot be opened",
     "SQLITE_NOTADB": "it is not a ledger",

@@ -1,7 +1,7 @@
 """Rounds of counts on tables that are made here, and what one person's records move in them.
 
-No private table comes near: whoever verifies makes every record. Such a table's counts are read
-with noise of scale 0, through the way that all counts leave by.
+No private table comes near: whoever verifies makes every record. Such a table's counts may be read
+without noise, by a way that nothing else takes.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ class CountedRound:
 
     def exact(self, tables: list[CodedRecords]) -> Counts:
         """The counts of a table that was made here."""
-        nothing = RoundNoise(self.noise.cells, self.noise.records, 0.0, False)
-        return self.count(tables).noised(nothing).values
+        return self.count(tables).exact_of_made_up_table()
 
 
 def counted_rounds(
