@@ -74,12 +74,12 @@ def test_doubt_brings_leaves_nearer_to_the_truth_where_it_is_even_and_keeps_what
     assert missed(peaked, 2.0) < 0.03
 
 
-def test_what_noise_drowns_is_read_as_the_prior_which_weighs_little():
+def test_an_empty_bin_holds_the_prior_which_weighs_as_noise_does_and_a_quarter_of_records_at_most():
     layout = Layout((NumberColumn("a", 0, 1),), 2, 1)
     first = FirstReading(320.0, Densities(np.ones((1, BINS + 1))), (), None)
     x = (np.arange(BINS) + 0.5) * 10 / BINS - 5
     prior = BINS / (1 + x**2) / (1 / (1 + x**2)).sum()
-    for s, weight in ((1.0, 1.0), (1000.0, 80.0)):
+    for s, weight in ((1.0, 1.0), (4.0, 2.0), (1000.0, 320 / 4 / BINS)):
         p = read_projections(layout, NoisedCounts(np.zeros(BINS, np.int64), s), first).p[0]
         np.testing.assert_allclose(p, (10 + weight * prior) / (320 + weight * BINS))
 

@@ -27,7 +27,8 @@ from isinglass.kernels.grid import CELLS, FAN
 Floats = NDArray[np.float64]
 
 _QUANTILE = 0.1  # the middle of a column lies between this quantile and its mirror image
-_PRIOR = 0.08  # deviations of the noise that the prior weighs in a bin, on average
+_PRIOR = 0.5  # deviations of the noise that the prior weighs in a bin, on average
+_PRIOR_SHARE = 0.25  # of the records, which all of the prior weighs at most
 LEAST_RECORDS = 10.0  # what noise may push below is read as this
 _EMPTY = 2.5  # parts of the range of scores below so many deviations of the noise hold nothing
 _CLEAR = 0.5  # a node above so many deviations of the noise is split as its children's counts say
@@ -135,8 +136,13 @@ def _prior() -> Floats:
 
 
 def _smoothed(counts: Floats, prior: Floats, s: float) -> Floats:
-    """Probabilities from estimated counts: where noise drowns them, the prior is left."""
-    weighed = counts + max(1.0, _PRIOR * s) * prior
+    """Probabilities from estimated counts: where they hold nothing, the prior is left.
+
+    It weighs as the noise does, and in a small table no more than a share of the records: what is
+    left of the counts by then would count for nothing beside it.
+    """
+    most = _PRIOR_SHARE * counts.sum(axis=-1, keepdims=True) / prior.sum()
+    weighed = counts + np.maximum(1.0, np.minimum(_PRIOR * s, most)) * prior
     return np.asarray(weighed / weighed.sum(axis=-1, keepdims=True))
 
 
