@@ -11,7 +11,7 @@ import pytest
 
 import isinglass as ig
 from isinglass import model
-from isinglass.detect.private import counts
+from isinglass.detect.private import counts, detector
 from isinglass.detect.private.card import card_page
 from isinglass.detect.private.document import read_document
 from isinglass.errors import ModelError
@@ -68,6 +68,17 @@ def test_a_loaded_model_scores_as_the_fitted_one_to_the_last_bit(tmp_path, table
     assert loaded.guarantee_ == fitted.guarantee_
     loaded.save(tmp_path / "again.zip", name="m")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "m.zip").read_bytes()
+
+
+def test_a_model_of_another_number_of_projections_opens_and_scores_the_same(tmp_path, monkeypatch):
+    # Pure models had 32 before they had 48: the file says how many, and the card prices them.
+    monkeypatch.setattr(detector, "usual_projections", lambda rounds, *, pure: 32)
+    fitted, _ = scored(TABLE, tmp_path / "m.zip", bounds=(-10, 10), delta=0)
+    monkeypatch.undo()
+    loaded = ig.load_model(tmp_path / "m.zip", unsigned=True)
+    np.testing.assert_array_equal(loaded.anomaly_score(TABLE), fitted.anomaly_score(TABLE))
+    assert loaded.guarantee_ == fitted.guarantee_
+    assert [r.cells for r in loaded.guarantee_.price.rounds] == [9, 32]
 
 
 def test_a_file_of_29_columns_is_small(tmp_path):

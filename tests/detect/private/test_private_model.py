@@ -9,6 +9,7 @@ from operator import add
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from isinglass.detect.private import counts, rounds
 from isinglass.detect.private.columns import CategoryColumn, NumberColumn
@@ -254,7 +255,7 @@ def test_counts_of_owners_make_the_model_of_the_whole_table(monkeypatch):
 def test_one_round_and_two_agree_about_what_is_strange():
     records = drawn(2000, seed=7)
     one, two = (model(n).scores(records) for n in (1, 2))
-    assert np.corrcoef(one, two)[0, 1] > 0.8
+    assert spearmanr(one, two)[0] > 0.8  # ranks: far out, scores go by how little noise left there
 
 
 def test_a_table_of_categories_alone_has_one_round_and_no_projections():

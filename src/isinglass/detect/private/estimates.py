@@ -27,10 +27,12 @@ from isinglass.kernels.grid import CELLS, FAN
 Floats = NDArray[np.float64]
 
 _QUANTILE = 0.1  # the middle of a column lies between this quantile and its mirror image
-_PRIOR = 0.5  # deviations of the noise that the prior weighs
+_PRIOR = 0.5  # deviations of the noise that the prior weighs in a bin, on average
+_PRIOR_SHARE = 0.25  # of the records, which all of the prior weighs at most
 LEAST_RECORDS = 10.0  # what noise may push below is read as this
 _EMPTY = 2.5  # parts of the range of scores below so many deviations of the noise hold nothing
 _CLEAR = 0.5  # a node above so many deviations of the noise is split as its children's counts say
+_DOUBT = 1.0  # variances of the noise that counts in a column's tree spread by without saying much
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def read_columns(layout: Layout, noised: NoisedCounts) -> FirstReading:
         + [(level.sum(axis=1), FAN) for level in beside[:1]]
     )
     children = projected(root, n)
-    masses = leaves(children[:, :FAN], lower, s)
+    masses = leaves(children[:, :FAN], lower, s, doubt=_DOUBT)
     least = [column.least_half for column in layout.numbers]
     middle, half = _scales(masses, least)
     columns = _densities(masses, middle, half, s, missing=children[:, FAN:])
@@ -134,8 +136,13 @@ def _prior() -> Floats:
 
 
 def _smoothed(counts: Floats, prior: Floats, s: float) -> Floats:
-    """Probabilities from estimated counts: where noise drowns them, the prior is left."""
-    weighed = counts + max(1.0, _PRIOR * s) * prior
+    """Probabilities from estimated counts: where they hold nothing, the prior is left.
+
+    It weighs as the noise does, and in a small table no more than a share of the records: what is
+    left of the counts by then would count for nothing beside it.
+    """
+    most = _PRIOR_SHARE * counts.sum(axis=-1, keepdims=True) / prior.sum()
+    weighed = counts + np.maximum(1.0, np.minimum(_PRIOR * s, most)) * prior
     return np.asarray(weighed / weighed.sum(axis=-1, keepdims=True))
 
 
@@ -160,19 +167,41 @@ def projected(counts: NDArray[Any], total: NDArray[Any] | float) -> Floats:
     return np.maximum(counts - np.take_along_axis(excess, kept - 1, axis=-1), 0.0)
 
 
-def leaves(nodes: NDArray[Any], levels: Sequence[NDArray[Any]], deviation: float) -> Floats:
+def leaves(
+    nodes: NDArray[Any],
+    levels: Sequence[NDArray[Any]],
+    deviation: float,
+    *,
+    doubt: float = 0.0,
+) -> Floats:
     """The leaves of trees, one in each row, read downwards from estimates of their upper nodes.
 
-    A node whose estimate the noise would drown is split evenly among its children.
+    A node whose estimate the noise would drown is split evenly among its children. Any other is
+    split as their counts say as far as these spread more than `doubt` times what noise alone
+    would make them, and evenly for the rest (James and Stein's estimate).
     """
     nodes = np.asarray(nodes, dtype=np.float64)
     for level in levels:
         fan = level.shape[1] // nodes.shape[1]
         children = level.reshape(*nodes.shape, fan)
-        clear = (nodes > _CLEAR * deviation)[..., np.newaxis]
         evenly = np.broadcast_to(nodes[..., np.newaxis] / fan, children.shape)
-        nodes = np.where(clear, projected(children, nodes), evenly).reshape(level.shape)
+        clear = (nodes > _CLEAR * deviation)[..., np.newaxis]
+        told = _believed(children, nodes, doubt * deviation**2)
+        nodes = np.where(clear, projected(told, nodes), evenly).reshape(level.shape)
     return nodes
+
+
+def _believed(children: NDArray[Any], nodes: Floats, variance: float) -> Floats:
+    """Children's counts drawn towards an even split: the more, the less they spread beside noise.
+
+    Without noise, and where they spread far more than it makes them, they stay as they are but
+    for their sum.
+    """
+    fan = children.shape[-1]
+    apart = children - children.mean(axis=-1, keepdims=True)
+    spread = np.square(apart).sum(axis=-1, keepdims=True) / (fan - 1)
+    kept = np.maximum(spread - variance, 0) / np.maximum(spread, np.finfo(float).tiny)
+    return np.asarray(nodes[..., np.newaxis] / fan + kept * apart)
 
 
 def quantile(masses: Floats, share: float) -> float:

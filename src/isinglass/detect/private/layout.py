@@ -22,7 +22,8 @@ SHORT_LEVELS = LEVELS[:2]
 BINS = 32  # of a density, evenly over scaled values between -RANGE and RANGE
 RANGE = 5
 PROJECTIONS = 64
-FEWER_PROJECTIONS = 32
+PURE_PROJECTIONS = 48
+ONE_ROUND_PROJECTIONS = 32
 SEED = "isinglass"  # public: it says which projections are taken
 _EXACT = 2**53  # up to which float64 holds every whole number
 _CLIPPED = 4  # one round: coordinates beyond so many times what random signs give go to the edge
@@ -33,7 +34,9 @@ def usual_projections(rounds: int, *, pure: bool) -> int:
 
     Pure epsilon pays for their number, not for its root; in a single round, columns pay with them.
     """
-    return FEWER_PROJECTIONS if pure or rounds == 1 else PROJECTIONS
+    if rounds == 1:
+        return ONE_ROUND_PROJECTIONS
+    return PURE_PROJECTIONS if pure else PROJECTIONS
 
 
 @dataclass(frozen=True)
