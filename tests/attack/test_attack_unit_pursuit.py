@@ -107,7 +107,8 @@ def test_a_sample_is_read_along():
     ids=["noise", "rotation", "two layers", "more units than columns", "steps"],
 )
 def test_where_there_is_no_unit_the_guess_is_that_of_regression(veil):
-    learned, units = compared(veil, table(), 60)
+    # Below zero either has found nothing; by how much depends on the learner.
+    learned, units = np.maximum(compared(veil, table(), 60), 0)
     assert units == pytest.approx(learned, abs=0.02)
 
 

@@ -224,7 +224,7 @@ def test_a_counterexample_that_fails_is_no_counterexample(monkeypatch):
     monkeypatch.setattr(costs, "lone_error", lambda beta: 0.4)
     assert costs._presence().verdict == "not reproduced"
     monkeypatch.undo()
-    monkeypatch.setattr(costs, "tried", lambda made: {"one": SimpleNamespace(holds=False, pairs=1)})
+    monkeypatch.setattr(costs, "tried", lambda made: {"one": SimpleNamespace(passed=False, pairs=1)})
     assert costs._presence().verdict == "not reproduced"
 
 

@@ -37,7 +37,7 @@ _LABEL = re.compile(
 _CODE = re.compile(
     r"(^|_)(code|codes|zip|zip_?code|postcode|postal|postal_?code|plz|icd|icd_?\d+|mcc|sic|nace|naics|"
     r"atc|cpt|drg|type|kind|category|cat|status|branch|department|dept|region|district|state|country|"
-    r"county|city|gender|sex|currency|channel|segment|group|grade|sector|language|color|colour|"
+    r"county|city|gender|sex|currency|channel|segment|group|grade|sector|language|colou?r|"
     r"brand|product|merchant|terminal|site|ward|weekday|day_of_week|flag)$"
 )
 _INDEX = re.compile(r"^(Unnamed: \d+|__index_level_\d+__|)$")
