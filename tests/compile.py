@@ -31,7 +31,7 @@ def main() -> None:
         ig.DistanceOutliers(9, discrete=[1], weights=[1, 2, 1, 1]).fit(table)
     ig.DistanceOutliers(20, 2).fit(np.repeat(X[:300], 5, axis=0))
     for table in (X.astype(np.float32), X):
-        private = ig.PrivateDetector(100, bounds=(-9, 9), threshold_share=0.2).fit(table)
+        private = ig.PrivateDetector(20, bounds=(-9, 9), threshold_share=0.2).fit(table)
         private.explain(table)
     within = ig.RadiusOutliers(3, 0.5).fit(X)
     within.counts(X[:50])

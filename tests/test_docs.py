@@ -47,9 +47,13 @@ def mentions(text: str, word: str) -> bool:
 
 # What exists is named.
 
-HOW_TO = ("release", "detect", "audit", "tune", "model", "verify-privacy", "plan", "ask", "ledger")
+HOW_TO = (
+    "inspect", "release", "detect", "audit", "tune", "model", "verify-privacy", "plan", "ask",
+    "ledger",
+)  # fmt: skip
 PAGE_OF = {command: ROOT / "docs/how-to" / f"{command}.md" for command in HOW_TO}
 PAGE_OF |= dict.fromkeys(("score", "keygen"), PAGE_OF["model"])
+PAGE_OF["register"] = PAGE_OF["release"]
 PAGE_OF["reproduce"] = ROOT / "docs/reproduce/index.md"
 
 

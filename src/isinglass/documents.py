@@ -67,10 +67,10 @@ def read_json(
     return found
 
 
-def read_toml(text: str) -> dict[str, Any]:
+def read_toml(text: str, *, most_bytes: int = MOST_TOML_BYTES) -> dict[str, Any]:
     """What a TOML text says, within the same limits; its numbers may be nan or inf."""
-    if len(text) > MOST_TOML_BYTES:
-        raise DocumentError(f"it is longer than {MOST_TOML_BYTES >> 10} KiB")
+    if len(text) > most_bytes:
+        raise DocumentError(f"it is longer than {most_bytes >> 10} KiB")
     if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
         raise DocumentError(_TOO_DEEP)
     try:

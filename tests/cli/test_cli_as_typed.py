@@ -33,6 +33,7 @@ from isinglass_papers.core.result import Claim, Figure, Missing, Number, Reprodu
 #: What is typed, one line after the other; {w} is another word on each way. The last column is
 #: the exit code where it is not 0.
 LINES = [
+    ("inspect", "inspect t.csv", 0),
     ("release", "release t.csv -o {w}.parquet --again", 0),
     ("release", "release t.csv -o {w}2.parquet --again --policy strict --report {w}.html", 1),
     ("detect", "detect t.csv", 0),
@@ -62,8 +63,8 @@ LINES = [
 ]  # fmt: skip
 #: Commands that print a document of their own with `--json`.
 WITH_JSON = (
-    "release", "detect", "audit", "tune", "model", "score", "plan", "ask", "ledger show",
-    "ledger verify", "register list", "doctor", "reproduce", "verify-privacy",
+    "inspect", "release", "detect", "audit", "tune", "model", "score", "plan", "ask",
+    "ledger show", "ledger verify", "register list", "doctor", "reproduce", "verify-privacy",
 )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def test_every_command_is_typed_here():
     assert {name for name, *_ in LINES} == {name for name, _ in commands()}
     shown = {name for name, _ in examples()}
     assert shown == {
-        "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
+        "inspect", "release", "detect", "audit", "tune", "model", "score", "keygen", "plan", "ask",
         "reproduce", "verify-privacy",
     }  # fmt: skip
 

@@ -158,7 +158,7 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
     (folder / "zero.parquet").write_bytes(b"")
     files["zero.parquet"] = (folder / "zero.parquet", ("is empty",))
     (folder / "t.xyz").write_text("a,b\n1,2\n")
-    files["t.xyz"] = (folder / "t.xyz", ("ending",))
+    files["t.xyz"] = (folder / "t.xyz", ("reads no .xyz files",))
     (folder / "folder.csv").mkdir()
     files["folder.csv"] = (folder / "folder.csv", ("is a folder",))
     files["absent.csv"] = (folder / "absent.csv", ("No such file",))

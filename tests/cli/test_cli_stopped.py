@@ -10,6 +10,8 @@ import time
 import pytest
 from tests.cli.asking import AGAIN, FIRST
 
+pytestmark = pytest.mark.usefixtures("curators_files")
+
 SLOW = """
 import sys, time
 from isinglass.curate import curator
@@ -26,8 +28,6 @@ class Slow(Deadline):
 curator.Deadline = Slow
 sys.argv = ["isinglass", *sys.argv[1:]]
 from isinglass import cli
-
-pytestmark = pytest.mark.usefixtures("curators_files")
 cli.main()
 """
 

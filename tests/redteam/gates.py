@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.redteam import by_left as left_over
 from tests.redteam import by_membership as members
 from tests.redteam import by_pairs as pairs
 from tests.redteam import making as mk
@@ -257,6 +258,19 @@ GATES = [
  secret=True),
                             partial(one, seed=1)),
              mean_of_both),
+    GateCase("gate-hard-ends", 11, "factors of at most 2 on columns far from zero", "outsider",
+             "membership", ours(partial(left_over.far_from_zero, 300, 100, 10.0),
+                                "multiplicative", "scale=1", split=True),
+             left_over.members_by_factors),
+    GateCase("gate-zeros-left", 11, "factors on amounts that are often zero", "outsider", "r2",
+             ours(left_over.sparse, "multiplicative", "scale=1"), left_over.means_by_zeros),
+    GateCase("gate-column-without-noise", 11, "noise of scale 4, and of 0 on a code", "outsider",
+             "r2", ours(left_over.coded, "gaussian", "scale=[0,4,4,4,4,4,4]"),
+             left_over.means_by_code, quick=True),
+    GateCase("gate-uniform-reach", 11, "uniform noise of scale 20, 200 columns", "outsider",
+             "membership", ours(partial(left_over.around_zero, 300, 200), "uniform", "scale=20",
+                                split=True),
+             left_over.members_by_reach),
     GateCase("gate-opens", 9, "noise of scale 20: its last digits tell nothing", "insider",
              "linked", ours(apart, "gaussian", "scale=20"),
              partial(records_that_are_possible, scale=20, law="gaussian"), quick=True,

@@ -19,6 +19,9 @@ from isinglass.attack.knowledge import (
     PublicParameters,
     PublicTable,
 )
+from isinglass.attack.linking.bounded_fit import NoiseFit, likely_means
+from isinglass.attack.linking.record_fit import gaussian
+from isinglass.attack.noise.fit import fit_by_parameters, in_own_units
 from isinglass.attack.noise.law import AdditiveLaw, Factors, additive_law, method_of
 from isinglass.attack.noise.size import others_sorted
 from isinglass.attack.spectral import filter_gain
@@ -38,6 +41,8 @@ TRIED = 400
 _BLOCK = 1 << 22  # weights held at once
 #: Below this scale factors are cut where hardly any are: their law tells no more than its size.
 _LEAST_CUT = 0.4
+#: A law that makes more rows impossible is not that of the noise.
+_MOST_POSSIBLE = 0.9
 #: How far off its own record a row may be under uniform noise, in deviations; for rounding.
 _EXACT = 0.02
 #: Releases whose columns vary alike to this share have noise of the same size.
@@ -108,6 +113,10 @@ class PosteriorAttack(Attack):
             )
         if len(records) < 4 or not np.isfinite(records).all():
             raise AttackError("the sample must hold at least 4 records, all of them finite")
+        if public is not None and public.complete:
+            told = _among_all(Z, records, known)
+            if told is not None:
+                return clipped(told, known)
         center, unit = records.mean(axis=0), divisors(records.std(axis=0))
         S = ((records - center) / unit)[rng.permutation(len(records))[:MOST_RECORDS]]
         whole = public is not None and public.complete and len(S) == len(records)
@@ -141,6 +150,25 @@ def _law(Z: Array, known: Knowledge) -> AdditiveLaw:
     said = known.need(PublicParameters).parameters.get("scale")
     share = Factors.of(float(said) if isinstance(said, int | float) else 0.1).variance
     return AdditiveLaw(np.square(Z).mean(axis=0) * share / (1 + share))
+
+
+def _among_all(Z: Array, records: Array, known: Knowledge) -> Array | None:
+    """The mean of all records of the table, by the law that was declared, or by the noise's size.
+
+    None where the noise is only known to end somewhere, and where no record fits as was declared.
+    """
+    public = known.find(PublicParameters)
+    fit: NoiseFit | None = None
+    if public is not None:
+        statistics = known.find(ColumnStatistics)
+        fit = fit_by_parameters(Z, records, in_own_units(public, statistics))
+    if fit is None and (law := _law(Z, known)).reach is None:
+        least = np.maximum(law.variance, 1e-6 * np.square(divisors(records.std(axis=0))))
+        fit = gaussian(Z, records, np.sqrt(least))
+    if fit is None:
+        return None
+    found, possible = likely_means(fit, records)
+    return found if possible.mean() >= _MOST_POSSIBLE else None
 
 
 def _cut_factors(known: Knowledge) -> Factors | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isinglass.auditing.chance_tables import fresh_copy, share_of_copies, shuffled_columns
+from isinglass.auditing.files.left_as_is import unchanged_columns
 from isinglass.auditing.findings import (
     RECOVERED_GAIN,
     AttackResult,
@@ -140,11 +141,18 @@ def privacy_of(
 
 
 def unique_share(scene: Scene) -> float | None:
-    """Share of released rows that are alone with their values in the kept columns."""
-    if scene.kept is None:
+    """Share of released rows that are alone with their values in columns that left as they are.
+
+    Those are kept columns, and columns that should have got noise and did not.
+    """
+    parts = [] if scene.kept is None else [scene.kept.values]
+    if scene.rows_correspond is not False and scene.table.shape == scene.released.shape:
+        same = unchanged_columns(scene.table, scene.released)
+        parts += [scene.released[:, same]] if same.any() else []
+    if not parts:
         return None
     # Other tables hold such values in single precision, or rounded to it.
-    values = np.ascontiguousarray(scene.kept.values, dtype=np.float32) + np.float32(0)
+    values = np.ascontiguousarray(np.column_stack(parts), dtype=np.float32) + np.float32(0)
     _, counts = np.unique(values, axis=0, return_counts=True)
     return float((counts == 1).sum() / len(values))
 

@@ -14,7 +14,6 @@ from isinglass.auditing.findings import Detection
 from isinglass.auditing.scoring import over_trials
 from isinglass.detect.base import Detector
 from isinglass.detect.distance import DistanceOutliers
-from isinglass.measure.area import area_limits
 
 Array = NDArray[Any]
 
@@ -90,6 +89,8 @@ class Truth:
         return float(roc_auc_score(labels, scores))
 
     def _area_limits(self, area: float) -> tuple[float, float]:
+        from isinglass.measure.area import area_limits  # only where anomalies are labeled
+
         assert self._labels is not None
         labels = self._labels[self._some]
         known = int(np.count_nonzero(labels))

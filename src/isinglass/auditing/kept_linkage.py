@@ -9,8 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from isinglass.attack.knowledge import Fact, Knowledge, PublicTable
 from isinglass.attack.linkage import LinkageAttack
+from isinglass.attack.linking.bounded_fit import likely_means
 from isinglass.attack.linking.linker import Linker
-from isinglass.attack.linking.record_fit import blocks
+from isinglass.auditing.scene import Scene
+
+#: Fits of a record to a row that are averaged over: in a large table fewer rows are scored, until
+#: those that are known, which stand first, are all that is left.
+_MOST_FITS, _MOST_FITS_BY_FAR, _FEWEST_SCORED = 200_000_000, 1_000_000_000, 200
+
+
+def rows_averaged(scene: Scene) -> int:
+    """How many of the rows attacked are compared with the whole table; 0 where that is too much."""
+    fewest, n = scene.split.n_known + _FEWEST_SCORED, max(1, len(scene.table))
+    return max(_MOST_FITS // n, fewest) if fewest * n <= _MOST_FITS_BY_FAR else 0
 
 
 class KeepingLinkage(LinkageAttack):
@@ -38,12 +49,5 @@ class AveragingLinkage(LinkageAttack):
         known = Knowledge.of(knowledge)
         records = known.need(PublicTable).records
         linker = self.learned.kept or self.learned.linker(released, known)
-        fit = linker.fit()
-        found = np.empty((fit.n_released, records.shape[1]))
-        for rows, fits in blocks(fit):
-            best = fits.max(axis=1, keepdims=True)
-            # A row that no public record can be behind is anybody's.
-            weights = np.exp(fits - np.where(np.isfinite(best), best, 0.0))
-            weights[~np.isfinite(best[:, 0])] = 1.0
-            found[rows] = weights @ records / weights.sum(axis=1, keepdims=True)
-        return found
+        fit = linker.fit(slice(0, len(np.asarray(released))))
+        return likely_means(fit, records)[0]

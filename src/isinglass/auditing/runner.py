@@ -82,6 +82,7 @@ def _attack_all(
         seen = scene.seen()
         try:
             few = scene.split.n_few if step.few else len(seen)
+            few = few if step.most_rows is None else min(few, step.most_rows)
             if step.whole:
                 everything = np.asarray(scene.released, dtype=np.float64)
                 guess = _guess(step, everything, (len(everything), truth.shape[1]))

@@ -44,7 +44,7 @@ from isinglass.attack.unit_pursuit import UnitPursuitAttack
 from isinglass.attack.views.row_shift import without_shift
 from isinglass.auditing.attackers import few_pairs
 from isinglass.auditing.decodable import decoding_steps
-from isinglass.auditing.kept_linkage import AveragingLinkage, KeepingLinkage
+from isinglass.auditing.kept_linkage import AveragingLinkage, KeepingLinkage, rows_averaged
 from isinglass.auditing.scene import Scene, Step
 from isinglass.auditing.split import LOCATED, SEEN_WHOLE
 from isinglass.method_names import UNIT_KEEPING
@@ -53,8 +53,6 @@ Array = NDArray[Any]
 
 #: Draws of a few known pairs, where it is luck which of them tell something.
 _DRAWS = 3
-#: Fits of a record to a row that are averaged over at most.
-_MOST_AVERAGED = 200_000_000
 #: A sample that grows by less than this tells no more.
 _MORE_RECORDS = 0.25
 
@@ -207,8 +205,9 @@ def _posterior(scene: Scene, seed: int) -> Iterator[Step]:
         pairs = scene.split.pairs(scene.table, n)
         yield Step(attack, known | sample | pairs, d, n, n, uses_rows=True)
     # The guess consists of records and comes near to all of them: only its rows can be scored.
-    if _own_columns(scene, seen, known):
-        yield Step(attack, known | scene.public_table(), d, uses_rows=True)
+    if _own_columns(scene, seen, known) and (most := rows_averaged(scene)):
+        known |= scene.public_table()
+        yield Step(attack, known, d, uses_rows=True, few=True, most_rows=most)
 
 
 def _own_columns(scene: Scene, seen: Array, known: Knowledge) -> bool:
@@ -308,14 +307,15 @@ def _linkage(scene: Scene, seed: int) -> Iterator[Step]:
         known |= scene.split.pairs(scene.table, n)
     named = KeepingLinkage(random_state=seed)
     yield Step(named, known, d, n, n or None, uses_rows=True, few=True)
-    if len(scene.split.attacked) * len(scene.table) <= _MOST_AVERAGED:
-        how = "averaging over the records that fit"
+    if most := rows_averaged(scene):
         yield Step(
-            AveragingLinkage(named), known, d, n, n or None, uses_rows=True, few=True, how=how
-        )
+            AveragingLinkage(named), known, d, n, n or None, uses_rows=True, few=True,
+            most_rows=most, how="averaging over the records that fit",
+        )  # fmt: skip
     few = min(few_pairs(d), n)
     sample = scene.sample()
     known = scene.common() | PublicTable(sample.records, sample.kept, complete=False)
+    known |= scene.statistics
     if few:
         known |= scene.split.pairs(scene.table, few)
     yield Step(

@@ -162,6 +162,8 @@ class Step:
     with_key: bool = False
     uses_rows: bool = False  # it relies on row numbers meaning something
     few: bool = False  # it sees no row but those known and those scored
+    #: It guesses no more rows than these, the first, where each takes long.
+    most_rows: int | None = None
     whole: bool = False  # it sees all rows in the file's order, and knowledge is numbered so
     how: str = ""  # tells attackers with the same knowledge apart
     #: What it looks at, where that is a view of the release and not the release itself.

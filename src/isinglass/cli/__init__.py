@@ -25,8 +25,8 @@ LONGEST = 2_000
 
 #: Every command has a module of its own, which is imported when the command is typed.
 COMMANDS = (
-    "release", "detect", "audit", "tune", "model", "score", "keygen", "verify-privacy", "plan",
-    "ask", "ledger", "register", "reproduce", "demo", "doctor",
+    "inspect", "release", "detect", "audit", "tune", "model", "score", "keygen",
+    "verify-privacy", "plan", "ask", "ledger", "register", "reproduce", "demo", "doctor",
 )  # fmt: skip
 _STYLE: dict[str, Any] = {
     "add_completion": False,

@@ -56,7 +56,8 @@ def ask(
     p: options.Power = None,
     weights: options.Weights = [],
     drop: options.Drop = [],
-    missing: options.MissingRows = "error",
+    columns: options.Columns = None,
+    missing: options.MissingRows = None,
     user: str = typer.Option(
         "curator", "--user", help="On whose account the spends go; see `isinglass ledger admit`."
     ),
@@ -97,8 +98,9 @@ def ask(
         None, "--page", help="Write the answers as an .html page that may be forwarded."
     ),
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Answer for each of RECORDS whether its place in TABLE is sparse, for a price in epsilon.
@@ -109,6 +111,7 @@ def ask(
     --ledger ledger.db --bounds bounds.json
     """
     from isinglass.cli import answers, show
+    from isinglass.cli.columns import choose, rows_rule
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_modes, check_question, refuse_ignored
     from isinglass.curate.curator import Curator
@@ -158,22 +161,27 @@ def ask(
     if page is not None and page.suffix.lower() != ".html":
         raise ValueError(f"--page must end in .html, got {page.name}")
     targets = {what: path for what, path in (("the answers", out), ("the page", page)) if path}
-    refuse_targets(targets, [table, records, bounds, space, ledger], force=force)
-    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+    refuse_targets(targets, [table, records, bounds, space, ledger, columns], force=force)
+    chosen = choose(
+        columns, table, drop=drop, encoding=encoding, delimiter=delimiter, decimal=decimal,
+        missing=missing,
+    )  # fmt: skip
+    reading = chosen.reading.file
     unknown_columns(drop, [table, records], **reading)
-    ids = answers.read_ids(records, id_column, drop, **reading)
-    drop = [*drop] if id_column is None else [*drop, id_column]
+    ids = answers.read_ids(records, id_column, [*drop, *chosen.identifiers()], **reading)
+    drop = [*drop, *chosen.no_numbers(), *([] if id_column is None else [id_column])]
     with show.Bar() as bar:
         X, names = read_numbers(
-            table, drop=drop, missing=missing, advice="leave those rows out with --missing drop",
-            progress=bar, **reading,
+            table, drop=drop, missing=rows_rule(chosen),
+            advice="leave those rows out with --missing drop", progress=bar, **reading,
         )  # fmt: skip
         queries, asked = read_numbers(
             records, drop=drop, advice="leave those rows out of it, or complete them",
             progress=bar, **reading,
         )  # fmt: skip
     same_columns(names, asked, table, records)
-    comparing = _space(space, bounds, metric, p, weights, names, table)
+    declared = None if bounds or space else chosen.bounds
+    comparing = _space(space, bounds, metric, p, weights, names, table, declared)
     begun = Ledger.begun(ledger)
     if budget is None and not begun:
         raise CuratorError(
@@ -292,6 +300,7 @@ def _space(
     weights: Sequence[str],
     names: Sequence[str],
     table: Path,
+    limits: dict[str, tuple[float, float]] | None,
 ) -> dict[str, Any]:
     from isinglass.cli.numeric_columns import same_columns
     from isinglass.cli.weights import weights_for
@@ -301,7 +310,6 @@ def _space(
         declared = Space.load(space)
         same_columns(declared.columns, names, space, table)
         return {"space": declared}
-    limits = None
     if bounds is not None:
         from isinglass.table.scale import read_bounds
 

@@ -40,7 +40,8 @@ def audit(
     person: options.Person = None,
     drop: options.Drop = [],
     one_hot: options.OneHot = [],
-    missing: options.Missing = "error",
+    columns: options.Columns = None,
+    missing: options.Missing = None,
     also: options.Also = [],
     others: Path | None = typer.Option(
         None,
@@ -63,8 +64,9 @@ def audit(
     max_pairs: options.MaxPairs = None,
     seed: options.Seed[int | None] = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Attack RELEASE with the classic attacks, and look for TABLE's outliers in it.
@@ -78,11 +80,10 @@ def audit(
     """
     import warnings
 
+    from isinglass.cli.columns import choose, known_to_key
     from isinglass.cli.options import passphrase
     from isinglass.errors import AuditError, PrivacyWarning
     from isinglass.files import refuse_targets
-    from isinglass.table.columns import names_to_drop, needs_names, split_names
-    from isinglass.table.read import open_table
 
     for option, value in (("--trials", trials), ("-n", n_outliers)):
         if value is not None and value < 1:
@@ -97,19 +98,25 @@ def audit(
         from isinglass.cli.gate import check_ending, policy_file  # shared with `release`
 
         check_ending("-o", out)
-        read = [table, release, key, passphrase_file, others, policy_file(policy), *also]
+        read = [table, release, key, passphrase_file, others, columns, policy_file(policy), *also]
         refuse_targets({"the report": out}, read, force=force)
     demands = None
     if policy is not None:
         from isinglass.cli.gate import policy_for
 
         demands = policy_for(policy)
-    given = [*drop, *one_hot]
-    names = (
-        open_table(table, encoding=encoding, delimiter=delimiter).schema.names
-        if needs_names(given)
-        else given
-    )
+    perturbation, facts = None, None
+    if not _is_model(release):
+        perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
+    chosen = choose(
+        columns, table, drop=drop, one_hot=one_hot, label=label, person=person, encoding=encoding,
+        delimiter=delimiter, decimal=decimal, missing=missing,
+    )  # fmt: skip
+    if facts is not None:
+        typed = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal,
+                 "missing": missing}  # fmt: skip
+        chosen = known_to_key(chosen, facts.read_as, table, typed)
+    reading = chosen.reading
     if _is_model(release):
         # What reads models is large, and no release needs it.
         from isinglass.cli.audit_model import audit_model, refuse_release_options
@@ -123,21 +130,19 @@ def audit(
             table,
             release,
             others=others,
-            drop=[*names_to_drop(drop, names), *([] if label is None else [label])],
-            one_hot=split_names(one_hot, names),
-            missing=missing,
+            drop=[*chosen.drop, *(n for n in (chosen.label, chosen.person) if n is not None)],
+            one_hot=chosen.one_hot,
+            missing=reading.missing,
             policy=demands,
             out=out,
             public=public,
-            encoding=encoding,
-            delimiter=delimiter,
+            reading=reading.file,
             seed=seed,
             as_json=as_json,
         )
         return
     if others is not None:
         raise AuditError("--others is for models; RELEASE is not an ONNX file")
-    perturbation, facts = _opened(key, passphrase(False, passphrase_file, new=False))
     from isinglass.auditing.files.audit_files import (
         audit_files,  # slow to load, so errors come first
     )
@@ -148,12 +153,12 @@ def audit(
         report = audit_files(
             table,
             release,
-            drop=names_to_drop(drop, names),
-            one_hot=split_names(one_hot, names),
-            missing=missing,
+            drop=chosen.drop,
+            one_hot=chosen.one_hot,
+            missing=reading.missing,
             id_column=id_column,
-            label=label,
-            person=person,
+            label=chosen.label,
+            person=chosen.person,
             perturbation=perturbation,
             key=facts,
             other_releases=also,
@@ -162,8 +167,7 @@ def audit(
             most_pairs=max_pairs,
             policy=demands,
             settings={"command": show.command_line()},
-            encoding=encoding,
-            delimiter=delimiter,
+            **reading.file,
             random_state=seed,
             progress=bar,
         )
@@ -202,14 +206,7 @@ def _opened(path: Path | None, words: str | None) -> tuple[Perturbation | None, 
     from isinglass.perturb.registry import restore
 
     stored = read_key(path, passphrase=words)
-    columns = stored.facts.get("columns")
-    facts = KeyFacts(
-        columns=None if columns is None else tuple(columns),
-        one_hot=tuple(stored.facts.get("one_hot", ())),
-        categories=stored.facts.get("categories"),
-        shuffle=stored.arrays.get("shuffle"),
-    )
-    return restore(stored, str(path)), facts
+    return restore(stored, str(path)), KeyFacts.of(stored.facts, stored.arrays)
 
 
 def _show(report: Report) -> None:

@@ -34,8 +34,7 @@ def audit_model(
     policy: Policy | None,
     out: Path | None,
     public: bool,
-    encoding: str,
-    delimiter: str | None,
+    reading: Mapping[str, Any],
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -54,8 +53,7 @@ def audit_model(
             missing=missing,
             policy=policy,
             settings={"command": show.command_line()},
-            encoding=encoding,
-            delimiter=delimiter,
+            **reading,
             random_state=seed,
             progress=bar,
         )

@@ -39,10 +39,11 @@ def detect(
     ),
     label: options.Label = None,
     drop: options.Drop = [],
+    columns: options.Columns = None,
     scale: bool = typer.Option(
         False, "--scale", help="Bring numeric columns from their range in the file to [0, 1]."
     ),
-    missing: options.Missing = "error",
+    missing: options.Missing = None,
     out: Annotated[
         Path | None, options.out("Write row, score and rank of all to this .csv or .parquet file.")
     ] = None,
@@ -55,8 +56,9 @@ def detect(
         "more is read several times.",
     ),
     jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the strongest outliers of FILE, exactly: the rows furthest from their neighbors.
@@ -69,9 +71,9 @@ def detect(
     from math import isfinite
     from time import perf_counter
 
+    from isinglass.cli.columns import choose
     from isinglass.cli.weights import weights_for
     from isinglass.errors import TableError
-    from isinglass.table.columns import names_to_drop, split_names
     from isinglass.table.number_blocks import TableBlocks, choose_features
     from isinglass.table.read import open_table
 
@@ -79,19 +81,21 @@ def detect(
     _check("-k", n_neighbors, n_neighbors >= 1, ">= 1")
     _check("--jobs", jobs, jobs >= 1 or jobs == -1, "1 or more, or -1 for all cores")
     limit = _bytes(memory_limit) if memory_limit is not None else _free()
-    _check_out(out, [file, *map(Path, weights)], force=force)
+    _check_out(out, [file, *map(Path, weights), *([columns] if columns else [])], force=force)
 
-    table = open_table(file, encoding=encoding, delimiter=delimiter)
-    names = table.schema.names
-    features = choose_features(
-        table,
-        discrete=split_names(discrete, names),
-        drop=names_to_drop(drop, names),
-        label=label,
-    )
-    columns = [*features.numeric, *features.coded]
-    factors = weights_for(weights, columns, table.name)
-    _mention_kept(file, columns)
+    chosen = choose(
+        columns, file, drop=drop, one_hot=discrete, label=label, encoding=encoding,
+        delimiter=delimiter, decimal=decimal, missing=missing,
+    )  # fmt: skip
+    table = open_table(file, **chosen.reading.file)
+    label = chosen.label
+    out_of_it = [*chosen.drop, *chosen.keep, *([chosen.person] if chosen.person else [])]
+    features = choose_features(table, discrete=chosen.one_hot, drop=out_of_it, label=label)
+    names = [*features.numeric, *features.coded]
+    factors = weights_for(weights, names, table.name)
+    _mention_kept(file, names)
+    if columns is None:
+        _mention_index(table, features.numeric)
     from isinglass.detect.distance import DistanceOutliers  # slow to load, so errors come first
     from isinglass.kernels import jit, nearest
 
@@ -102,7 +106,9 @@ def detect(
         )
     begin = perf_counter()
     with show.Bar() as bar:
-        rows = TableBlocks(table, features, missing=missing, scale=scale, progress=bar)
+        rows = TableBlocks(
+            table, features, missing=chosen.reading.missing, scale=scale, progress=bar
+        )
         found = DistanceOutliers(
             n_outliers,
             n_neighbors,
@@ -123,7 +129,7 @@ def detect(
         show.print_json(
             {
                 "rows": found.n_rows_,
-                "columns": len(columns),
+                "columns": len(names),
                 "outliers": [
                     {"row": row, "score": value}
                     for row, value in zip(
@@ -135,7 +141,7 @@ def detect(
             }
         )
     else:
-        _show(found, len(columns), seconds, out)
+        _show(found, len(names), seconds, out)
     tell: Callable[[str], None] = show.print_message if as_json else show.echo
     if rows.n_left_out:
         were = "was" if rows.n_left_out == 1 else "were"
@@ -212,6 +218,23 @@ def _mention_kept(file: Path, columns: Sequence[str]) -> None:
                 f"note: {file} is a release; columns it kept as they are ({', '.join(kept)}) are "
                 "compared like the others; --drop them if they should not be"
             )
+
+
+def _mention_index(table: Table, columns: Sequence[str]) -> None:
+    """A row number that was saved with the table says nothing of the record."""
+    from isinglass.table.roles.names import is_index_name
+
+    named = [name for name in columns if is_index_name(name)]
+    if not named:
+        return
+    from isinglass.publish.unsaid import look_alikes
+    from isinglass.table.columns import quoted
+
+    if found := quoted(look_alikes(table, named)[0]):
+        show.print_message(
+            f"note: column {', '.join(found)} counts the rows, as an index does that was saved "
+            f"with the table, and is compared like the others; --drop {','.join(found)}"
+        )
 
 
 def _write(out: Path, found: DistanceOutliers, *, force: bool) -> None:

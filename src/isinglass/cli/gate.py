@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isinglass.auditing.report.report import Report
     from isinglass.progress import Progress
     from isinglass.publish import Draft
+    from isinglass.table.number_format import NumberFormat
 
 
 #: What a report says of a release that its policy refused.
@@ -67,6 +68,7 @@ class Gate:
         missing: str,
         encoding: str,
         delimiter: str | None,
+        decimal: str | NumberFormat | None,
         progress: Progress,
     ) -> None:
         """Attack the draft; raise `RefusedError` where the policy is not met."""
@@ -88,6 +90,7 @@ class Gate:
             settings={"command": show.command_line(), "release": out.name},
             encoding=encoding,
             delimiter=delimiter,
+            decimal=decimal,
             progress=progress,
         )
         if not self.report.passed:

@@ -15,7 +15,10 @@ from isinglass.formats import counted
 if TYPE_CHECKING:
     import datetime
 
+    from isinglass.publish.declared import Declared
     from isinglass.publish.model_charge import ModelCharge
+    from isinglass.table.reading import TableReading
+    from isinglass.table.roles.columns_file import ColumnsFile
 
 
 def model(
@@ -29,6 +32,7 @@ def model(
     ),
     bounds: options.Bounds = None,
     drop: options.Drop = [],
+    columns: options.Columns = None,
     person: options.Person = None,
     records_per_person: options.RecordsPerPerson = None,
     threshold: options.Threshold = None,
@@ -72,20 +76,22 @@ def model(
     ),
     jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Count TABLE with exact noise: a model that anybody may have, and score with without limit.
 
-    Every column must be in --bounds or dropped; what they can hold must come from outside the
-    table. With --person, that column is dropped, and no more records of anybody are counted than
-    --records-per-person. The same request again returns what was paid for, even without TABLE;
-    --renew makes the next version of a table that changed. Example:
+    Every column must be declared, in --bounds or --columns, or dropped; what they can hold must
+    come from outside the table. With --person, that column is dropped, and no more records of
+    anybody are counted than --records-per-person. The same request again returns what was paid for,
+    even without TABLE; --renew makes the next version of a table that changed. Example:
 
     isinglass model flights.csv --epsilon 1 --bounds bounds.json --person tail_number
     --ledger models.db --budget 3 -o model.zip
     """
+    from isinglass.cli.columns import read_file, reading_of
     from isinglass.cli.options import passphrase
     from isinglass.detect.private.card import Payment
     from isinglass.detect.private.validity import read_day
@@ -99,10 +105,10 @@ def model(
             raise ModelError(f"{option} must be an .html file, got {page.name}")
     if out.suffix.lower() != ".zip":
         raise ModelError(f"a model is a .zip file; name OUT {out.stem}.zip")
-    if bounds is None:
+    if bounds is None and columns is None:
         raise ModelError(
-            "--bounds is missing: say what each column can hold, from a manual or a regulation; "
-            "bounds learned from the table would tell about single records"
+            "--bounds is missing: say what each column can hold, from a manual or a regulation, "
+            "there or in --columns; bounds learned from the table would tell about single records"
         )
     if (ledger is None) is not no_ledger:
         raise ModelError(
@@ -126,7 +132,12 @@ def model(
     if signing_key is not None:
         opened = passphrase(lock, passphrase_file, new=False)
         key = read_signing_key(signing_key, passphrase=opened)
-    declared = read_declared(bounds)
+    file = read_file(columns)
+    declared = None if bounds is None else read_declared(bounds)
+    reading, drop, person, declared = _declared(
+        file, declared, drop, person,
+        reading_of(file, encoding=encoding, delimiter=delimiter, decimal=decimal),
+    )  # fmt: skip
     priced_for = 1  # records of one person, unless the owner says how many
     stopped = "stopped; if the model is paid for, the same command gives the stored one for nothing"
     with (
@@ -159,10 +170,9 @@ def model(
             expires=last_day,
             card=card,
             owner_card=owner_card,
-            reads=[bounds, signing_key, passphrase_file, ledger, secret, note],
+            reads=[bounds, columns, signing_key, passphrase_file, ledger, secret, note],
             force=force,
-            encoding=encoding,
-            delimiter=delimiter,
+            **reading.file,
             n_jobs=jobs,
             progress=bar,
         )
@@ -219,6 +229,40 @@ def model(
     show.echo(guarantee.sentence())
     if also_released:
         show.echo("The table also left as a release, which the guarantee does not cover.")
+
+
+def _declared(
+    file: ColumnsFile | None,
+    declared: Declared | None,
+    drop: list[str],
+    person: str | None,
+    reading: TableReading,
+) -> tuple[TableReading, list[str], str | None, Declared]:
+    """What is dropped and declared, by options and by the columns file; the table is not opened.
+
+    Numbers in text are told by their declaration alone: one record must not decide for a column.
+    """
+    from dataclasses import replace
+
+    from isinglass.publish.declared import declared_in
+    from isinglass.table.number_format import NumberFormat
+
+    if file is not None:
+        dropped = {*drop, *([] if person is None else [person])}
+        rest = [c for c in file.columns if c.name not in dropped]
+        if person is None:
+            person = next((n for n in file.named("person") if n not in dropped), None)
+        typed = {} if declared is None else {*declared.bounds, *declared.categories}
+        counted = [c for c in rest if c.name in typed or c.is_counted]
+        left_out = [c.name for c in rest if c not in counted and c.name != person]
+        drop = [*drop, *left_out]
+        found = declared_in(file, [c for c in counted if c.name not in typed])
+        declared = found if declared is None else declared.joined(found)
+    assert declared is not None
+    if isinstance(reading.decimal, str):
+        marks = dict.fromkeys(declared.bounds, reading.decimal)
+        reading = replace(reading, decimal=NumberFormat(columns=marks))
+    return reading, drop, person, declared
 
 
 @contextlib.contextmanager

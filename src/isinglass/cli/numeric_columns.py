@@ -19,9 +19,8 @@ def read_numbers(
     drop: Sequence[str],
     missing: str = "error",
     advice: str,
-    encoding: str,
-    delimiter: str | None,
     progress: Progress,
+    **reading: Any,
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """The columns that are not dropped, float64, row by row, and their names.
 
@@ -36,10 +35,10 @@ def read_numbers(
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
-    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    opened = open_table(path, **reading)
     names = opened.schema.names
     # A column to leave out need not be in both files.
-    left_out = [name for name in names_to_drop(drop, names) if name in names]
+    left_out = [name for name in dict.fromkeys(names_to_drop(drop, names)) if name in names]
     columns = choose_columns(opened, drop=left_out, advice="leave them out with --drop")
     source = Source(opened, columns, missing=missing, advice=advice)
     size = 16 * source.n_columns * (opened.n_rows or 0)

@@ -25,6 +25,7 @@ T = TypeVar("T")
 MissingChoice = Literal["error", "drop", "median"]
 #: A median of a curator's table would be a fact of it that nobody pays for.
 MissingRowChoice = Literal["error", "drop"]
+DecimalChoice = Literal[".", ","]
 ModeChoice = Literal["sparse", "sensitive", "dp"]
 MetricChoice = Literal["euclidean", "manhattan", "chebyshev", "minkowski", "hamming"]
 
@@ -59,8 +60,25 @@ Seed = Annotated[
 ]
 
 # How tables are read.
-Encoding = Annotated[str, typer.Option("--encoding", help="Of CSV files.")]
+Columns = Annotated[
+    Path | None,
+    typer.Option(
+        "--columns",
+        metavar="FILE",
+        help="Roles of the columns and how they are written, as `isinglass inspect -o` writes "
+        "them; what is typed beside it wins.",
+    ),
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of CSV files; default: utf8.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; else guessed.")]
+Decimal = Annotated[
+    DecimalChoice | None,
+    typer.Option(
+        "--decimal",
+        help="The decimal mark of numbers in text, as in 1.234,50 or € 1,234.50 or 12 %; default: "
+        "such columns are text.",
+    ),
+]
 Drop = Annotated[
     list[str],
     typer.Option(
@@ -72,10 +90,12 @@ OneHot = Annotated[
     typer.Option("--one-hot", metavar="COL[,COL]", help="Discrete columns, as 0/1 columns."),
 ]
 Missing = Annotated[
-    MissingChoice, typer.Option("--missing", help="What to do with missing values.")
+    MissingChoice | None,
+    typer.Option("--missing", help="What to do with missing values; default: error."),
 ]
 MissingRows = Annotated[
-    MissingRowChoice, typer.Option("--missing", help="What to do with rows that lack values.")
+    MissingRowChoice | None,
+    typer.Option("--missing", help="What to do with rows that lack values; default: error."),
 ]
 Label = Annotated[
     str | None,

@@ -58,11 +58,13 @@ def plan(
         None, "--space", help="Write scaling and distance here, for `isinglass ask --space`."
     ),
     drop: options.Drop = [],
-    missing: options.MissingRows = "error",
+    columns: options.Columns = None,
+    missing: options.MissingRows = None,
     out: Annotated[Path | None, options.out("Write the plan: .html, .png, .svg or .json.")] = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
     model: bool = typer.Option(
         False, "--model", help="Plan guaranteed models instead, by settings alone: no PUBLIC."
@@ -112,6 +114,7 @@ def plan(
         raise CuratorError(
             "PUBLIC is missing: name a file of public or past records, or plan models with --model"
         )
+    from isinglass.cli.columns import choose, rows_rule
     from isinglass.cli.numeric_columns import read_numbers, same_columns, unknown_columns
     from isinglass.cli.options import check_question
     from isinglass.cli.plan_text import ask_command, ask_options, print_plan
@@ -119,19 +122,27 @@ def plan(
     from isinglass.files import refuse_targets
 
     least_k = check_question(mode, k, metric, p)
-    _check(outlier_fraction, label, r, beta, target_recall, epsilon)
+    if columns is None:
+        _check(outlier_fraction, label, r, beta, target_recall, epsilon)
     _check_space(scale_by, components, bounds, space)
     targets = {name: path for name, path in (("the plan", out), ("the space", space)) if path}
     if out is not None and out.suffix not in (".html", ".png", ".svg", ".json"):
         raise ValueError(f"--out must end in .html, .png, .svg or .json, got {out.name}")
-    refuse_targets(targets, [public, queries, bounds], force=force)
-    reading: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter}
+    refuse_targets(targets, [public, queries, bounds, columns], force=force)
+    chosen_columns = choose(
+        columns, public, drop=drop, encoding=encoding, delimiter=delimiter, decimal=decimal,
+        missing=missing, label=label,
+    )  # fmt: skip
+    if label is None and outlier_fraction is None and r is None:
+        label = chosen_columns.label
+    _check(outlier_fraction, label, r, beta, target_recall, epsilon)
+    reading = chosen_columns.reading.file
     files = [public] if queries is None else [public, queries]
     unknown_columns(drop, files, **reading)
-    left_out = [*drop] if label is None else [*drop, label]
+    left_out = [*drop, *chosen_columns.no_numbers(), *([] if label is None else [label])]
     with show.Bar() as bar:
         X, names = read_numbers(
-            public, drop=left_out, missing=missing,
+            public, drop=left_out, missing=rows_rule(chosen_columns),
             advice="leave those rows out with --missing drop", progress=bar, **reading,
         )  # fmt: skip
         labels = None if label is None else _labels(public, label, len(X), reading)
@@ -142,7 +153,8 @@ def plan(
                 progress=bar, **reading,
             )  # fmt: skip
             same_columns(names, theirs, public, queries)
-    declared = _space(X, names, scale_by, components, bounds, metric, p)
+    limits = chosen_columns.bounds if scale_by is None and components is None else None
+    declared = _space(X, names, scale_by, components, bounds, metric, p, limits)
     chosen = None
     if r is None:
         from isinglass.curate.planning.choose import choose_beta_r
@@ -180,9 +192,11 @@ def plan(
         return
     print_plan(found, chosen, space, out)
     if found.chosen.queries_here:
-        as_planned = ask_options(space, bounds, metric, p, drop, missing, encoding, delimiter)
+        as_planned = ask_options(
+            space, bounds, metric, p, drop, missing, encoding, delimiter, columns, decimal
+        )
         show.echo(f"then     {ask_command(found, budget, as_planned, queries)}")
-        if label is not None:
+        if label is not None and columns is None:
             show.echo(f"         with --drop {label}, too, where TABLE has that column")
 
 
@@ -251,6 +265,7 @@ def _space(
     bounds: Path | None,
     metric: str,
     p: float | None,
+    limits: dict[str, tuple[float, float]] | None,
 ) -> Space:
     from isinglass.curate.space import Space
 
@@ -260,7 +275,7 @@ def _space(
             metric=metric, p=p,
         )  # fmt: skip
     if bounds is None:
-        return Space.declare(names, metric=metric, p=p)
+        return Space.declare(names, bounds=limits, metric=metric, p=p)
     from isinglass.table.scale import read_bounds
 
     return Space.declare(names, bounds=read_bounds(bounds), metric=metric, p=p)

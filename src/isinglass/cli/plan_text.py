@@ -59,15 +59,20 @@ def ask_options(
     metric: str,
     p: float | None,
     drop: list[str],
-    missing: str,
-    encoding: str = "utf8",
+    missing: str | None,
+    encoding: str | None = None,
     delimiter: str | None = None,
+    columns: Path | None = None,
+    decimal: str | None = None,
 ) -> list[str]:
     """Options of `ask` that read the table as the plan did, in the same space."""
-    words = [word for column in drop for word in ("--drop", column)]
-    words += [] if missing == "error" else ["--missing", missing]
-    words += [] if encoding == "utf8" else ["--encoding", encoding]
-    words += [] if delimiter is None else ["--delimiter", delimiter]
+    words = [] if columns is None else ["--columns", str(columns)]
+    words += [word for column in drop for word in ("--drop", column)]
+    for option, value, usual in (
+        ("--missing", missing, "error"), ("--encoding", encoding, "utf8"),
+        ("--delimiter", delimiter, None), ("--decimal", decimal, None),
+    ):  # fmt: skip
+        words += [] if value in (None, usual) else [option, value]
     if space is not None:
         return [*words, "--space", str(space)]
     words += [] if bounds is None else ["--bounds", str(bounds)]

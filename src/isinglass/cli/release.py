@@ -14,7 +14,9 @@ from isinglass.formats import counted
 from isinglass.method_names import METHODS
 
 if TYPE_CHECKING:
+    from isinglass.perturb.base import Perturbation
     from isinglass.publish import Draft
+    from isinglass.table.read import Table
 
 Method = StrEnum("Method", [(name, name) for name in METHODS])  # type: ignore[misc]
 
@@ -54,9 +56,16 @@ def release(
     ),
     drop: options.Drop = [],
     one_hot: options.OneHot = [],
+    number: list[str] = typer.Option(
+        [],
+        "--number",
+        metavar="COL[,COL]",
+        help="Columns to perturb although they look like identifiers or labels.",
+    ),
+    columns: options.Columns = None,
     bounds: options.Bounds = None,
     clip: bool = typer.Option(False, "--clip", help="Move values outside the bounds to them."),
-    missing: options.Missing = "error",
+    missing: options.Missing = None,
     shuffle: bool = typer.Option(
         False, "--shuffle", help="Write rows in a secret order that the key can undo."
     ),
@@ -70,22 +79,24 @@ def release(
     also: options.Also = [],
     person: options.Person = None,
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Perturb TABLE: a release that can leave, a key that stays, and what it does not promise.
 
-    Every numeric column is perturbed unless kept or dropped; --person is dropped unless kept. With
+    Every numeric column is perturbed unless kept or dropped; --person is dropped unless kept.
+    Columns that look like identifiers or labels must be dropped, kept or named in --number. With
     --policy, nothing is written where the audit does not meet its demands. Example:
 
     isinglass release flights.csv -o flights.release.parquet --drop tail_number
     """
+    from isinglass.cli.columns import choose
     from isinglass.cli.gate import Gate, policy_file
     from isinglass.cli.options import name_of, passphrase, perturbation_for
     from isinglass.errors import PrivacyWarning, ReleaseError
     from isinglass.publish import Caller, write_release
-    from isinglass.table.columns import names_to_drop, split_names
     from isinglass.table.scale import read_bounds
 
     if out.suffix.lower() in OTHER_KINDS:
@@ -110,19 +121,30 @@ def release(
 
             extra["public_matrix"] = PublicMatrix.load(public_matrix)
         perturbation = perturbation_for(method.value, settings, extra)
-    gate = Gate(policy, report, also, person)
-    names = _known_names(table, encoding, delimiter, keep + drop + one_hot)
-    dropped = names_to_drop(drop, names)
-    if person is not None and person not in (*dropped, *split_names(keep, names)):
-        dropped = [*dropped, person]
+    chosen = choose(
+        columns, table, drop=drop, keep=keep, one_hot=one_hot, numbers=number, person=person,
+        encoding=encoding, delimiter=delimiter, decimal=decimal, missing=missing,
+    )  # fmt: skip
+    audited = policy is not None or report is not None
+    gate = Gate(policy, report, also, chosen.person if audited else person)
+    reading = chosen.reading
+    apart = [n for n in (chosen.person, chosen.label) if n not in (*chosen.drop, *chosen.keep)]
+    dropped = [*chosen.drop, *(n for n in apart if n is not None)]
+
+    def check(opened: Table) -> None:
+        if columns is None and use_key is None:
+            from isinglass.publish.unsaid import refuse_unsaid
+
+            refuse_unsaid(opened, said={*dropped, *chosen.keep, *chosen.one_hot}, numbers=number)
+
+    limits = None if bounds is None else read_bounds(bounds)
+    if limits is None and _scales(perturbation):
+        limits = chosen.bounds
     with gate, show.Bar() as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # told below, each in a line
 
         def audit(draft: Draft) -> None:
-            gate.audit(
-                draft, table, out,
-                missing=missing, encoding=encoding, delimiter=delimiter, progress=bar,
-            )  # fmt: skip
+            gate.audit(draft, table, out, missing=reading.missing, progress=bar, **reading.file)
 
         written = write_release(
             table,
@@ -131,23 +153,25 @@ def release(
             key=key,
             use_key=use_key,
             passphrase=passphrase(lock, passphrase_file, new=use_key is None),
-            keep=split_names(keep, names),
+            keep=chosen.keep,
             drop=dropped,
-            one_hot=split_names(one_hot, names),
-            bounds=None if bounds is None else read_bounds(bounds),
+            one_hot=chosen.one_hot,
+            bounds=limits,
             clip=clip,
-            missing=missing,
+            missing=reading.missing,
             shuffle=shuffle,
             again=again,
             force=force,
-            encoding=encoding,
-            delimiter=delimiter,
+            **reading.file,
             gate=audit if gate.wanted else None,
             progress=bar,
             caller=Caller(
-                reads=[bounds, public_matrix, passphrase_file, *also, policy_file(policy)],
+                reads=[bounds, public_matrix, passphrase_file, columns, *also, policy_file(policy)],
                 writes={} if report is None else {"the report": report},
                 say=show.print_message,
+                check=check,
+                label=chosen.label,
+                person=chosen.person,
             ),
         )
     # A key brings its method.
@@ -168,8 +192,8 @@ def release(
         show.print_message(f"warning: {warning}")
     if as_json:
         return
-    rows, columns = counted(written.rows, "row"), counted(written.columns, "column")
-    show.echo(f"release  {written.release}  ({rows}, {columns})")
+    rows, width = counted(written.rows, "row"), counted(written.columns, "column")
+    show.echo(f"release  {written.release}  ({rows}, {width})")
     show.echo(f"key      {written.key}  (stays with you: anyone who has it can undo much of this)")
     if written.public_file is not None:
         show.echo(f"matrix   {written.public_file}  (public: every participant needs it)")
@@ -177,10 +201,8 @@ def release(
     gate.tell()
 
 
-def _known_names(table: Path, encoding: str, delimiter: str | None, given: list[str]) -> list[str]:
-    from isinglass.table.columns import needs_names
-    from isinglass.table.read import open_table
+def _scales(perturbation: Perturbation | None) -> bool:
+    """Whether declared bounds are of use: a key used again has its own, and some need none."""
+    from isinglass.perturb.scaled import ScaledPerturbation
 
-    if not needs_names(given):
-        return given
-    return list(open_table(table, encoding=encoding, delimiter=delimiter).schema.names)
+    return isinstance(perturbation, ScaledPerturbation)

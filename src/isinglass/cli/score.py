@@ -56,10 +56,12 @@ def score(
     ),
     own_rows: options.OwnRows = False,
     drop: options.Drop = [],
+    columns: options.Columns = None,
     jobs: int = typer.Option(-1, "--jobs", help="Threads; -1: all cores."),
     force: options.Force = False,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Score RECORDS by a model, offline: the higher, the stranger. Rows are numbered from 0.
@@ -74,10 +76,10 @@ def score(
         _refuse_beside_page([name for name, value in scoring.items() if value is not None])
         _write_page(page, model, signer, unsigned=unsigned, force=force, as_json=as_json)
         return
+    from isinglass.cli.columns import choose
     from isinglass.detect.score_file import score_file
     from isinglass.errors import ModelError
     from isinglass.files import refuse_targets
-    from isinglass.table.columns import names_to_drop
     from isinglass.table.read import open_table
 
     if records is None:
@@ -87,16 +89,20 @@ def score(
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise ModelError(f"-o must be a .csv or .parquet file, got {out.name}")
-        refuse_targets({"the scores": out}, [records, model], force=force)
+        refuse_targets({"the scores": out}, [records, model, columns], force=force)
     if not own_rows and _was_counted(records):
         raise ModelError(
             "RECORDS is a table that a model of yours was made from: no guarantee covers scores of "
             "its own rows; pass --own-rows if they stay with you"
         )
-    table = open_table(records, encoding=encoding, delimiter=delimiter)
-    scorer, opened = _opened(
-        model, signer, unsigned=unsigned, drop=names_to_drop(drop, table.schema.names), jobs=jobs
-    )
+    chosen = choose(
+        columns, records, drop=drop, encoding=encoding, delimiter=delimiter, decimal=decimal,
+        whole=False,
+    )  # fmt: skip
+    table = open_table(records, **chosen.reading.file)
+    there = [n for n in (*chosen.drop, *chosen.no_numbers()) if n in table.schema.names]
+    left_out = [*(n for n in chosen.drop if n not in there), *dict.fromkeys(there)]
+    scorer, opened = _opened(model, signer, unsigned=unsigned, drop=left_out, jobs=jobs)
     most = n_outliers
     if most is None and (scorer.threshold is None or not as_json):
         most = SHOWN

@@ -32,6 +32,11 @@ def print_json(document: dict[str, Any]) -> None:
     print(json.dumps(for_json(document), indent=2, allow_nan=False))
 
 
+def is_terminal() -> bool:
+    """Whether results go to a person's terminal."""
+    return sys.stdout.isatty()
+
+
 def command_line() -> str:
     """The command as it was typed, with files by their names and not their folders."""
     words = []

@@ -49,8 +49,9 @@ def tune(
         None, "-n", "--n-outliers", help="How many anomalies count; default: 500, or a tenth."
     ),
     drop: options.Drop = [],
+    columns: options.Columns = None,
     one_hot: options.OneHot = [],
-    missing: options.Missing = "error",
+    missing: options.Missing = None,
     quick: bool = typer.Option(
         False, "--quick", help="A first impression in a minute: fewer settings and rows, one key."
     ),
@@ -66,8 +67,9 @@ def tune(
     out: Annotated[Path | None, options.out("Write the frontier: .html, .json or .png.")] = None,
     force: options.Force = False,
     seed: options.Seed[int | None] = None,
-    encoding: options.Encoding = "utf8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Try methods and strengths on TABLE: what each keeps findable, and what it gives away.
@@ -78,9 +80,10 @@ def tune(
     """
     from isinglass.auditing.files.align import as_labels, load
     from isinglass.auditing.tuning.tune import tune as search
+    from isinglass.cli.columns import choose
     from isinglass.errors import AuditError
     from isinglass.files import refuse_targets
-    from isinglass.table.columns import choose_columns, names_to_drop, split_names
+    from isinglass.table.columns import choose_columns
     from isinglass.table.prepare import Source
     from isinglass.table.read import open_table
 
@@ -95,7 +98,7 @@ def tune(
     ):  # fmt: skip
         if share is not None and not 0 <= share <= 1:
             raise ValueError(f"{option} must be >= 0 and <= 1, got {share:g}")
-    if min_auc is not None and label is None:
+    if min_auc is not None and label is None and columns is None:
         raise ValueError("--min-auc needs --label, which names the column of known anomalies")
     if quick and thorough:
         raise ValueError("--quick and --thorough exclude each other; leave one out")
@@ -106,18 +109,25 @@ def tune(
     if out is not None:
         if out.suffix not in (".html", ".json", ".png"):
             raise ValueError(f"--out must end in .html, .json or .png, got {out.name}")
-        refuse_targets({"the frontier": out}, [table, resume], force=force)
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    names = opened.schema.names
-    columns = choose_columns(
+        refuse_targets({"the frontier": out}, [table, resume, columns], force=force)
+    chosen = choose(
+        columns, table, drop=drop, one_hot=one_hot, label=label, encoding=encoding,
+        delimiter=delimiter, decimal=decimal, missing=missing,
+    )  # fmt: skip
+    given = _options(columns, drop, label, one_hot, missing, encoding, delimiter, decimal)
+    label = chosen.label
+    if min_auc is not None and label is None:
+        raise ValueError(f"--min-auc needs a label, and {columns} names none; see --label")
+    opened = open_table(table, **chosen.reading.file)
+    searched = choose_columns(
         opened,
         keep=[] if label is None else [label],
-        drop=names_to_drop(drop, names),
-        one_hot=split_names(one_hot, names),
+        drop=[*chosen.drop, *chosen.keep, *([chosen.person] if chosen.person else [])],
+        one_hot=chosen.one_hot,
         advice="encode them with --one-hot, or leave them out with --drop",
     )
     with show.Bar() as bar:
-        loaded = load(Source(opened, columns, missing=missing), bar, "reading")
+        loaded = load(Source(opened, searched, missing=chosen.reading.missing), bar, "reading")
         found = search(
             loaded.X,
             methods or "all",
@@ -139,7 +149,7 @@ def tune(
         found,
         settings={**found.settings, "command": show.command_line()},
         table=table.name,
-        options=_options(drop, label, one_hot, missing, encoding, delimiter),
+        options=given,
     )
     if out is not None:
         found.save(out)
@@ -152,23 +162,28 @@ def tune(
 
 
 def _options(
+    columns: Path | None,
     drop: list[str],
     label: str | None,
     one_hot: list[str],
-    missing: str,
-    encoding: str,
+    missing: str | None,
+    encoding: str | None,
     delimiter: str | None,
+    decimal: str | None,
 ) -> tuple[str, ...]:
     """What a release of the same columns must be told, as it was typed.
 
     Labels were not among the columns that were searched, so they do not leave either.
     """
-    given = [("--drop", d) for d in drop]
+    given = [("--columns", str(columns))] if columns is not None else []
+    given += [("--drop", d) for d in drop]
     given += [("--drop", label)] if label is not None else []
     given += [("--one-hot", o) for o in one_hot]
-    given += [("--missing", missing)] if missing != "error" else []
-    given += [("--encoding", encoding)] if encoding != "utf8" else []
-    given += [("--delimiter", delimiter)] if delimiter is not None else []
+    for option, value, usual in (
+        ("--missing", missing, "error"), ("--encoding", encoding, "utf8"),
+        ("--delimiter", delimiter, None), ("--decimal", decimal, None),
+    ):  # fmt: skip
+        given += [(option, value)] if value not in (None, usual) else []
     return tuple(word for pair in given for word in pair)
 
 

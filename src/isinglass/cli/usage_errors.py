@@ -15,7 +15,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "audit": {"--pairs": "--max-pairs"},
     "tune": {"--pairs": "--max-pairs", "--max-gain": "--max-attack-gain"},
     "detect": {"--exclude": "--drop", "--neighbors": "--n-neighbors"},
-    "plan": {"--scale": "--scale-by", "--columns": "--n-columns"},
+    "plan": {"--scale": "--scale-by"},
     "ask": {"--key": "--request-id", "--existing": "--no-count-query"},
     "verify-privacy": {"--columns": "--n-columns"},
     "ledger show": {"--head": "--head-only"},

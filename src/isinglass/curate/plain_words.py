@@ -34,7 +34,7 @@ def about_answer(promise: Guarantee) -> list[str]:
     ]
     if promise.worst_case is not None:
         found.append(
-            "Records of the table that are not sensitive have no such promise towards whoever "
+            "Records of the table that are not sensitive have no such promise toward whoever "
             "holds that very record."
         )
     return [*found, *about_all(promise)]

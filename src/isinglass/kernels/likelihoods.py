@@ -35,6 +35,30 @@ def uniform_fits(Z, half, begin, end, X, constant, fits):
 
 
 @kernel
+def factor_fits(Z, begin, end, inverse, own, precision, reach, fits):
+    """Log-density of rows that are records times factors cut to 1 +- `reach`; -inf beyond.
+
+    `inverse` holds 1 / x', and 0 for values of 0, which stay 0.
+    """
+    for i in range(begin, end):
+        for j in range(inverse.shape[0]):
+            total = own[j]
+            for c in range(inverse.shape[1]):
+                z, over = Z[i, c], inverse[j, c]
+                if z == 0.0 or over == 0.0:
+                    if z == 0.0 and over == 0.0:
+                        continue
+                    total = -np.inf
+                    break
+                away = z * over - 1.0
+                if not abs(away) <= reach:
+                    total = -np.inf
+                    break
+                total -= precision * away * away
+            fits[i, j] = total
+
+
+@kernel
 def own_scale_levels(X, Z, sigmas, begin, end, levels):
     """Levels where each record has gaussian noise of its own size, and the attacker knows which.
 

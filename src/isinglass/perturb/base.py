@@ -152,6 +152,10 @@ class Perturbation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The release of the fitted table once more; None where rows are not drawn anew."""
         return None
 
+    def drawn_from(self, table: Array) -> bool:
+        """Whether what the key holds of records is of this table; it is where it holds nothing."""
+        return True
+
     def public_parameters(self) -> dict[str, Any]:
         """The constructor's parameters as they may stand in a release; the seed is left out."""
         hidden = {"random_state", "bounds"}

@@ -18,6 +18,9 @@ from isinglass.table.survey import Survey, survey
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
+#: Moments that differ by this share are those of another table; sums of many records round by less.
+_SAME = 1e-7
+
 
 @dataclass(frozen=True, slots=True)
 class CondensationKey:
@@ -123,6 +126,35 @@ class Condensation(Perturbation):
     def emit_again(self, dtype: Any) -> Array:
         """The release that `fit_transform` made, once more; the key alone determines it."""
         return self._emit(self._shuffled_groups(), 0, dtype)
+
+    def drawn_from(self, table: Array) -> bool:
+        """Whether the key's groups are of this table: they add up to its moments, to rounding.
+
+        Sizes, range, means and all second moments: that of a column says how far members are from
+        their group's mean and how far the groups' means are apart, and that is all there is.
+        """
+        key, n = self._key, int(self._key.sizes.sum())
+        X = np.asarray(table, dtype=np.float64)
+        if X.shape != (n, self.n_features_in_):
+            return False
+        low, span = X.min(axis=0), np.ptp(X, axis=0)
+        size = np.maximum(np.abs(low), span)
+        if (np.abs(low - key.low) > _SAME * size).any() or (
+            np.abs(span - key.span) > _SAME * size
+        ).any():
+            return False
+        scaled = _to_units(X, key.low, key.span)
+        weight = key.sizes[:, np.newaxis]
+        if not np.allclose((weight * key.means).sum(axis=0) / n, scaled.mean(axis=0), atol=_SAME):
+            return False
+        n_varying = max(1, int((key.span > 0).sum()))
+        evened = key.floor is not None and bool(key.floor.any())
+        shares = [_evened_share(int(s), n_varying) if evened else 0.0 for s in key.sizes]
+        left = np.sqrt(key.sizes / (3 * (1 - np.array(shares))))[:, np.newaxis, np.newaxis]
+        within = (key.axes * left).reshape(-1, X.shape[1])
+        between = np.sqrt(weight) * key.means
+        held = (within.T @ within + between.T @ between) / n
+        return bool(np.allclose(held, scaled.T @ scaled / n, rtol=_SAME, atol=_SAME))
 
     def _shuffled_groups(self) -> Labels:
         """The group of each released row."""

@@ -14,6 +14,7 @@ from isinglass import field_checks, files
 from isinglass.documents import read_json
 from isinglass.errors import KeyFileError, PrivacyWarning
 from isinglass.messages import warn
+from isinglass.table.reading import RememberedReading
 
 FORMAT = "isinglass-key-1"
 
@@ -98,6 +99,7 @@ def _checked(facts: dict[str, Any]) -> dict[str, Any]:
     field_checks.flag(facts["seeded"], "seeded")
     for name in ("columns", "one_hot"):
         field_checks.names(facts.get(name, []), name)
+    RememberedReading.from_json(facts.get("reading", {}))
     for name, values in field_checks.section(facts.get("categories", {}), "categories").items():
         if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
             raise ValueError(f"the categories of {name} must be a list of values")

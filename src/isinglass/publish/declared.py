@@ -11,7 +11,9 @@ from isinglass import field_checks
 from isinglass.documents import DocumentError, read_json
 from isinglass.errors import ModelError, TableError
 from isinglass.messages import spell
-from isinglass.table.columns import listed
+from isinglass.table.columns import listed, quoted
+from isinglass.table.roles.columns_file import ColumnEntry, ColumnsFile
+from isinglass.table.roles.names import is_index_name
 from isinglass.table.scale import read_bounds
 
 
@@ -28,8 +30,11 @@ class Declared:
         """What is declared of these columns; all of them must be."""
         known = {*self.bounds, *self.categories}
         if missing := [n for n in names if n not in known]:
+            index = [n for n in missing if is_index_name(n)]
+            saved = f"; {listed(quoted(index))}: an index that was saved with the table? drop it"
             raise ModelError(
-                f"columns without a declaration: {listed(missing)}; say in {spell('bounds')} what "
+                f"columns without a declaration: {listed(quoted(missing))}"
+                f"{saved if index else ''}; say in {spell('bounds')} what "
                 "they can hold, from a manual or a regulation and not from this table, or leave "
                 f"them out with {spell('drop')}"
             )
@@ -39,6 +44,31 @@ class Declared:
             {n: self.steps[n] for n in names if n in self.steps},
             tuple(n for n in names if n in self.log),
         )
+
+    def joined(self, other: Declared) -> Declared:
+        """Both declarations; they are of different columns."""
+        return Declared(
+            self.bounds | other.bounds,
+            self.categories | other.categories,
+            self.steps | other.steps,
+            (*self.log, *other.log),
+        )
+
+
+def declared_in(file: ColumnsFile, columns: Sequence[ColumnEntry]) -> Declared:
+    """What a columns file declares of some of its columns; refused where one is not declared."""
+    if missing := [c.name for c in columns if c.undeclared]:
+        raise ModelError(
+            f"columns without a declaration in {file.name}: {listed(quoted(missing))}; where "
+            '"declare" stands, type bounds = [low, high] or categories = [...] from a manual or a '
+            'regulation and not from this table, or leave the column out with use = "drop"'
+        )
+    return Declared(
+        {c.name: c.bounds for c in columns if c.bounds is not None},
+        {c.name: list(c.categories) for c in columns if c.categories is not None},
+        {c.name: c.step for c in columns if c.step is not None},
+        tuple(c.name for c in columns if c.log),
+    )
 
 
 def read_declared(path: str | Path) -> Declared:

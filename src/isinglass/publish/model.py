@@ -37,7 +37,9 @@ from isinglass.release_register import Register
 from isinglass.signing import SigningKey
 from isinglass.table.columns import as_float64, names_to_drop, not_numbers, refuse_unknown
 from isinglass.table.csv_file import CsvTable
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.read import Table, open_table
+from isinglass.table.text_numbers import TextNumbers
 
 
 class Pay(Protocol):
@@ -95,6 +97,7 @@ def write_model(
     force: bool = False,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     n_jobs: int | None = None,
     progress: Progress = quiet,
 ) -> WrittenModel:
@@ -128,7 +131,7 @@ def write_model(
     else:
         if expires is not None and expires < datetime.date.today():
             raise ModelError(f"{spell('expires')} is over: {expires}")
-        opened = open_table(table, encoding=encoding, delimiter=delimiter)
+        opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
         document, counted, said = _counted(opened, request, pay, payment, table, n_jobs, progress)
     validity = Validity(expires=expires) if pay is None else pay.validity
     data = packed(document, name=name, key=key, payment=payment, validity=validity)
@@ -210,7 +213,7 @@ def _names(table: Table, drop: Sequence[str], person: str | None) -> list[str]:
 
 def _refuse_unfit(table: Table, columns: Sequence[PublicColumn]) -> None:
     """Refuse text where numbers were declared, before anything is counted or paid."""
-    if isinstance(table, CsvTable):
+    if isinstance(table, CsvTable | TextNumbers):
         table.allow_no_rows()  # as one row more or less decides nothing
     if text := prepare(table, columns):
         raise not_numbers(table.name, text, "declare their categories, or leave them out")

@@ -32,6 +32,7 @@ from isinglass.table.columns import listed
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.number_text import null_words
 from isinglass.table.read import Table
+from isinglass.table.text_numbers import TextNumbers
 
 Flags = NDArray[np.bool_]
 Digests = NDArray[np.uint64]
@@ -137,7 +138,7 @@ def only(
 
 def _digests(table: Table, name: str, key: bytes, *, complete: bool = False) -> Digests:
     """A keyed digest for each row of whose it is; missing values are all different."""
-    if isinstance(table, CsvTable):
+    if isinstance(table, CsvTable | TextNumbers):
         table.keep_as_text([name])
     found, n_rows = bytearray(), 0
     for batch in table.batches([], [name]):

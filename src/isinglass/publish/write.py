@@ -33,8 +33,10 @@ from isinglass.publish.second_pass import Draft, write_rows
 from isinglass.release import Facts
 from isinglass.release_register import Register
 from isinglass.table.columns import choose_columns
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
-from isinglass.table.read import open_table
+from isinglass.table.read import Table, open_table
+from isinglass.table.reading import RememberedReading, TableReading
 from isinglass.table.scale import bounds_for
 from isinglass.table.survey import Survey
 
@@ -65,13 +67,17 @@ class Caller:
     `home` is the folder of the owner's register; `reads` are other files the work was set up
     from, never to be written over; `writes` are files the program will write, by what they are,
     whose names no other file may take; `say` is called with a sentence about what the work needs
-    before it starts.
+    before it starts; `check` may refuse the table. `label` and `person` are columns that an audit
+    with the key will want.
     """
 
     home: str | Path | None = None
     reads: Sequence[str | Path | None] = ()
     writes: Mapping[str, Path] = field(default_factory=dict)
     say: Callable[[str], None] = lambda text: None
+    check: Callable[[Table], None] = lambda table: None
+    label: str | None = None
+    person: str | None = None
 
 
 def write_release(
@@ -93,6 +99,7 @@ def write_release(
     force: bool = False,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     gate: Callable[[Draft], None] | None = None,
     progress: Progress | None = None,
     caller: Caller | None = None,
@@ -134,6 +141,9 @@ def write_release(
         Replace an existing release or key.
     encoding, delimiter : str
         Of a CSV file.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers in columns of text, such as "1.234,50" or "€ 1,234.50"; such
+        columns are text without it.
     gate : callable, optional
         Called with the complete `Draft` before anything has a name or is in the register; what
         it raises refuses the release, and no file, key or entry is left behind.
@@ -168,7 +178,8 @@ def write_release(
             targets["its public matrix"] = public_path
     refuse_targets(targets, [table, use_key, *caller.reads], force=force)
 
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    caller.check(opened)
     columns = choose_columns(opened, keep=keep, drop=drop, one_hot=one_hot)
     stored: KeyFile | None = None
     notes: list[AnyNote] = []
@@ -206,6 +217,9 @@ def write_release(
     if perturbation.seeded:
         notes.append(ReleaseNote(Concern.SEEDED))
 
+    read_as = RememberedReading(
+        TableReading(encoding, delimiter, decimal, missing), caller.label, caller.person
+    )
     shuffle_key = chance.stream_key(chance.generator()) if shuffle else None
     facts = _facts(perturbation, source, look.survey.n_rows, notes, shuffle, earlier > 0)
     public = perturbation.public_file() if stored is None else None
@@ -217,7 +231,9 @@ def write_release(
                     perturbation, source, look, whole, release_file, shuffle_key, facts, tell
                 )
                 filed = (
-                    None if stored else pack(_filed(perturbation, source, shuffle_key), passphrase)
+                    None
+                    if stored
+                    else pack(_filed(perturbation, source, shuffle_key, read_as), passphrase)
                 )
                 sync(release_file)
                 if gate is not None:
@@ -317,13 +333,18 @@ def _fit(
 
 
 def _filed(
-    perturbation: Perturbation, source: Source, shuffle_key: NDArray[np.uint64] | None
+    perturbation: Perturbation,
+    source: Source,
+    shuffle_key: NDArray[np.uint64] | None,
+    read_as: RememberedReading,
 ) -> KeyFile:
     """The key with what a later use of it must know about the columns."""
     filed = perturbation.key_file()
     filed.facts["columns"] = list(source.columns.numeric)
     filed.facts["one_hot"] = list(source.columns.one_hot)
     filed.facts["categories"] = source.categories
+    if remembered := read_as.to_json():
+        filed.facts["reading"] = remembered
     if shuffle_key is not None:
         filed.arrays["shuffle"] = shuffle_key
     return filed

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from isinglass.errors import TableError
 from isinglass.messages import spell
-from isinglass.table.read import Table
+
+if TYPE_CHECKING:
+    from isinglass.table.read import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,11 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """Names for a message: the first few, the others counted."""
     shown = ", ".join(names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def quoted(names: Sequence[str]) -> list[str]:
+    """Names for a message, in which one that is empty can be seen."""
+    return [name if name else "''" for name in names]
 
 
 def refuse_columns(X: Any, what: str = "X", error: type[Exception] = ValueError) -> None:

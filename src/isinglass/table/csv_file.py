@@ -96,6 +96,10 @@ class CsvTable:
     ) -> Any:
         from pyarrow import csv
 
+        from isinglass.table.number_text import FREQUENT_WORDS, null_words
+
+        # A column that is passed on says what it says; one of numbers lacks a value by any word.
+        words = null_words() if nulls else {*null_words(), *FREQUENT_WORDS}
         return csv.open_csv(
             self._stream(),
             read_options=csv.ReadOptions(
@@ -103,13 +107,17 @@ class CsvTable:
             ),
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(types) or None, strings_can_be_null=nulls
+                column_types=types,
+                include_columns=list(types) or None,
+                strings_can_be_null=nulls,
+                null_values=sorted(words),
             ),
         )
 
     def batches(
-        self, numeric: Sequence[str], other: Sequence[str] = ()
+        self, numeric: Sequence[str], other: Sequence[str] = (), *, as_text: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
+        """Batches of the columns named; those of `as_text` come last, as they are written."""
         # Types are settled by the first block only, so a whole number there may become a
         # fraction later: numbers are read as float64 throughout.
         if self._empty:
@@ -120,6 +128,7 @@ class CsvTable:
         types = {name: self._number_type(name) for name in numeric}
         self._settle([name for name in other if name not in self._types])
         types |= {name: self._types[name] for name in other}
+        types |= dict.fromkeys(as_text, pa.string())
         given = 0
         if not self._as_text:
             # Arrow is quickest with numbers, and stops at the first value that is none.
@@ -136,10 +145,6 @@ class CsvTable:
         for batch in self._read(types, skip=given):
             for place, name in enumerate(batch.schema.names):
                 if name in single:
-                    from isinglass.table.number_text import (
-                        numbers_in,  # only where texts are read singly
-                    )
-
                     batch = batch.set_column(place, name, numbers_in(batch.column(place)))
             yield batch
 
@@ -256,7 +261,8 @@ class CsvTable:
             column = f" {self._names[place]}" if place < len(self._names) else ""
             reason = (
                 f"column{column} began as numbers and holds something else in {_row(wrong[2])}; "
-                "mend it, or leave the column out"
+                f"mend it, leave the column out, or say by {spell('decimal')} how its numbers are "
+                "written"
             )
         elif isinstance(error, UnicodeError) or "invalid UTF8" in text:
             return self._wrong_encoding()

@@ -12,11 +12,22 @@ import pyarrow.compute as pc
 # What is allowed around a number, which is what Arrow's reader of CSV files allows.
 _BLANKS = " \t"
 _DIGITS = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_INFINITE = r"[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
-_NUMBER = f"^({_DIGITS}|{_INFINITE})$"
+INFINITE = r"[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
+_NUMBER = f"^({_DIGITS}|{INFINITE})$"
 _TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
-_number = re.compile(f"{_DIGITS}|{_INFINITE}")
+_number = re.compile(f"{_DIGITS}|{INFINITE}")
+
+#: What people write into a column of numbers where there is none, beside Arrow's own words. Every
+#: column of a wide file has a table of its own of such words, so these are few.
+FREQUENT_WORDS = ("-", "--", ".", "?", "n.a.", "N.A.", "k.A.", "none", "None", "NONE")
+#: And what is understood where texts are read one by one.
+MISSING_WORDS = (
+    *FREQUENT_WORDS, "\u2013", "\u2014", "n.a", "N.A", "n. a.", "na", "Na", "n/v", "n.v.", "N/V",
+    "k. A.", "nil", "Nil", "NIL", "Null", "missing", "Missing", "MISSING", "<NA>", "(null)",
+    "[null]", "(blank)", "\\N", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#N/V", "#NV",
+    "#WERT!", "#BEZUG!",
+)  # fmt: skip
 
 
 def number_in(text: str) -> float:

@@ -6,7 +6,7 @@ import contextlib
 import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from isinglass.errors import TableError
 from isinglass.table.batches import batch_rows, checked_schema
 from isinglass.table.csv_file import CsvTable
+
+if TYPE_CHECKING:
+    from isinglass.table.number_format import NumberFormat
 
 
 class Table(Protocol):
@@ -31,8 +34,27 @@ class Table(Protocol):
         ...
 
 
-def open_table(source: Any, *, encoding: str = "utf8", delimiter: str | None = None) -> Table:
-    """Open a path, a pandas/polars/pyarrow frame, or a two-dimensional array."""
+def open_table(
+    source: Any,
+    *,
+    encoding: str = "utf8",
+    delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
+) -> Table:
+    """Open a path, a pandas/polars/pyarrow frame, or a two-dimensional array.
+
+    With `decimal`, columns of text that are numbers with this decimal mark are read as such.
+    """
+    table = _opened(source, encoding, delimiter)
+    if decimal is None:
+        return table
+    from isinglass.table.number_format import NumberFormat  # only where numbers are in texts
+    from isinglass.table.text_numbers import TextNumbers
+
+    return TextNumbers(table, NumberFormat.of(decimal))
+
+
+def _opened(source: Any, encoding: str, delimiter: str | None) -> Table:
     if isinstance(source, str | Path):
         return _open_path(Path(source), encoding, delimiter)
     if isinstance(source, np.ndarray):

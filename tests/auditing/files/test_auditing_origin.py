@@ -1,5 +1,7 @@
 """A gate opens for files of which it is known how they were made, under a key drawn in secret."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -202,10 +204,13 @@ def test_what_is_left_unread_of_kept_values_decides(combinations, rows, columns,
         (ig.Distortion, "", False),
         (ig.Distortion, '[release]\nnoise = "any"\n', True),
         (ig.AdditiveNoise, "", True),
-        (ig.Condensation, "", True),
+        (ig.MultiplicativeNoise, "", False),
+        (ig.MultiplicativeNoise, '[release]\nnoise = "any"\n', True),
+        (partial(ig.AdditiveNoise, scale=[2, 0, 2]), "", False),
+        (ig.Condensation, "", False),
     ],
 )
-def test_limits_on_attackers_are_met_by_noise_alone(made, given, method, more, met):
+def test_limits_on_attackers_are_met_by_added_noise_alone(made, given, method, more, met):
     table, release = made(method)
     key = ig.load_key(release.with_suffix(".key"))
     for limit in (
@@ -216,7 +221,7 @@ def test_limits_on_attackers_are_met_by_noise_alone(made, given, method, more, m
         found = lines(audit_files(table, release, perturbation=key, policy=policy, random_state=0))
         assert (NOISE not in found) is met
     found = lines(audit_files(table, release, perturbation=key, policy=LOOSE, random_state=0))
-    assert (NOISE not in found) is (method is not ig.Distortion)
+    assert (NOISE not in found) is (method is ig.AdditiveNoise)
 
 
 def test_whoever_takes_any_origin_takes_any_order_and_kept_columns():
@@ -235,3 +240,25 @@ def test_a_policy_that_misspells_the_origin_is_refused():
         Policy.parse('[attacks]\nmaximum_gain = 1.0\n[release]\norigin = "who knows"\n')
     with pytest.raises(AuditError, match="demands nothing"):
         Policy.parse('[release]\norigin = "any"\n')
+
+
+@pytest.mark.parametrize("k", [2, 10, 60])
+def test_groups_of_a_strangers_table_are_not_vouched_for(k):
+    rng = np.random.default_rng(4)
+    mixed = rng.normal(size=(480, 6)) @ rng.normal(size=(6, 6))
+    mixed = np.column_stack([mixed, np.full(480, 3.0)])
+    table, stranger = mixed[:240], mixed[240:]
+    veil = ig.Condensation(k=k)
+    veil.fit_transform(table)
+    assert veil.drawn_from(table)
+    assert veil.drawn_from(table[::-1])  # groups have no order
+    assert not veil.drawn_from(stranger)
+    assert not veil.drawn_from(table[1:])
+    assert not veil.drawn_from(np.vstack([table[1:], stranger[:1]]))
+    # The same columns, each in another order: only how they go together differs.
+    assert not veil.drawn_from(np.column_stack([rng.permutation(column) for column in table.T]))
+    low, high = table.min(axis=0), table.max(axis=0)
+    alike = low + (stranger - stranger.min(axis=0)) * (
+        (high - low) / np.where(high > low, np.ptp(stranger, axis=0), 1.0)
+    )
+    assert not veil.drawn_from(alike)

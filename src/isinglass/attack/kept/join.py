@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import KeptColumns, Knowledge, PublicTable
-from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
+from isinglass.attack.linking.bounded_fit import NoiseFit
+from isinglass.attack.linking.record_fit import PairFit
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -77,7 +78,7 @@ class JoinedFit:
     record has is compared with all records: its values were changed on the way.
     """
 
-    inner: GaussianFit | UniformFit | None = field(repr=False)
+    inner: NoiseFit | None = field(repr=False)
     groups: Rows = field(repr=False)  # of the released rows fitted here
     members: list[Rows] = field(repr=False)
     n_public: int
@@ -129,9 +130,7 @@ class JoinedFit:
         return where, share
 
 
-def joined(
-    fit: GaussianFit | UniformFit | None, groups: Groups | None, rows: Any = slice(None)
-) -> PairFit:
+def joined(fit: NoiseFit | None, groups: Groups | None, rows: Any = slice(None)) -> PairFit:
     """The fit of released rows within their groups, where kept columns tell groups."""
     if groups is None:
         assert fit is not None

@@ -162,10 +162,14 @@ def _candidates(
 
 def noise_on(records: Array, released: Array) -> float:
     """The variance of noise on released columns of variance 1, as far as their widths show it."""
+    found = noise_of_columns(records, released)
+    return float(np.median(found)) if len(found) else 0.0
+
+
+def noise_of_columns(records: Array, released: Array) -> Array:
+    """The same of each column that varies; none where columns do not correspond."""
     if released.shape[1] != records.shape[1]:
-        return 0.0
+        return np.empty(0)
     before, after = deviations(records), deviations(released)
     varies = before > 0
-    if not varies.any():
-        return 0.0
-    return float(np.median(np.maximum(np.square(after[varies] / before[varies]) - 1.0, 0.0)))
+    return np.maximum(np.square(after[varies] / before[varies]) - 1.0, 0.0)

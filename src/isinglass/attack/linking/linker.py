@@ -12,6 +12,7 @@ from isinglass import chance
 from isinglass.attack.columns.marginals import deviations
 from isinglass.attack.kept.join import Groups, joined
 from isinglass.attack.knowledge import (
+    ColumnStatistics,
     KeptColumns,
     Knowledge,
     KnownPairs,
@@ -26,13 +27,15 @@ from isinglass.attack.learning.inverse_map import (
     whitening,
 )
 from isinglass.attack.learning.regression import fit_ridge
+from isinglass.attack.linking.bounded_fit import NoiseFit
 from isinglass.attack.linking.ranking import compared, log_error, mean_log_rank, places_of, settled
-from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
+from isinglass.attack.linking.record_fit import GaussianFit, PairFit
 from isinglass.attack.noise.fit import (
     averaged,
     first_columns,
     fit_by_distance,
     fit_by_parameters,
+    in_own_units,
     others_alike,
 )
 from isinglass.attack.order.row_pairs import distinct_pairs
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
-Fit = GaussianFit | UniformFit
 
 #: A simpler way is preferred to one that is better by no more than this in the mean log rank.
 _MARGIN = 0.02
@@ -57,7 +59,7 @@ class LinkFits:
     public: Array = field(repr=False)
     parameters: PublicParameters | None = field(default=None, repr=False)
 
-    def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> Fit:
+    def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> NoiseFit:
         """The fits of some released rows to the public table's first columns, or to all."""
         Z, P = self.released[rows, :n_columns], self.public[:, :n_columns]
         found = None
@@ -75,7 +77,7 @@ class Learned:
     way: str
     groups: Groups | None = field(repr=False)
 
-    def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> Fit:
+    def fit(self, rows: Any = slice(None), n_columns: int | None = None) -> NoiseFit:
         """The fits of some released rows to the public table's first columns, or to all.
 
         For a narrower public table the way forward is learned again, quickly.
@@ -141,6 +143,9 @@ def _told(Z: Array, P: Array, known: Knowledge) -> LinkFits | None:
     public = known.find(PublicParameters)
     if public is None or Z.shape[1] != P.shape[1]:
         return None
+    statistics = known.find(ColumnStatistics)
+    if statistics is not None and len(statistics.deviation) == P.shape[1]:
+        public = in_own_units(public, statistics)  # a sample has other deviations
     if fit_by_parameters(Z[:1], P, public) is not None:
         return LinkFits(*averaged(Z, P, public, known.find(OtherReleases)))
     return LinkFits(Z, P) if public.method == "condensation" else None

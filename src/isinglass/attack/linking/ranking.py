@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.kept.join import Groups
-from isinglass.attack.linking.record_fit import GaussianFit, UniformFit
+from isinglass.attack.linking.bounded_fit import NoiseFit
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -27,9 +27,7 @@ def compared(n_pairs: int, rng: np.random.Generator) -> Rows:
     return np.sort(rng.permutation(n_pairs)[:_COMPARED])
 
 
-def mean_log_rank(
-    fit: GaussianFit | UniformFit, own: Array, rows: Rows, groups: Groups | None
-) -> float:
+def mean_log_rank(fit: NoiseFit, own: Array, rows: Rows, groups: Groups | None) -> float:
     """Mean logarithm of how many public records fit as well as the true one: 0 if it stands alone.
 
     One that fits less well counts by how likely it still is. `own` is how well the true record

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.kept.join import codes_of, codes_of_rows
-from isinglass.attack.linking.record_fit import BLOCK, GaussianFit, UniformFit
+from isinglass.attack.linking.bounded_fit import NoiseFit
+from isinglass.attack.linking.record_fit import BLOCK
 from isinglass.errors import AttackError
 
 Array = NDArray[Any]
@@ -62,7 +63,7 @@ class KeptMatches:
             ratio = np.log(self.count) - np.log(self.expected)
         return np.where(self.count > 0, ratio, ABSENT)
 
-    def likelihood(self, fit: GaussianFit | UniformFit, stranger: Array, *, by_sum: bool) -> Array:
+    def likelihood(self, fit: NoiseFit, stranger: Array, *, by_sum: bool) -> Array:
         """The same, each row counted by its likelihood given the record over a stranger's."""
         join = np.logaddexp if by_sum else np.maximum
         found = np.full(len(self.records), -np.inf)

@@ -16,7 +16,8 @@ from isinglass.attack.knowledge import (
     PopulationSample,
     PublicTable,
 )
-from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit
+from isinglass.attack.linking.bounded_fit import NoiseFit
+from isinglass.attack.linking.record_fit import PairFit
 from isinglass.attack.members.release_ratio import adds_rows, noise_fit, ratio_scores
 from isinglass.errors import AttackError
 from isinglass.threads import one_thread, spread
@@ -113,7 +114,7 @@ def _by_kept(
     X: Array,
     own: Array,
     known: Knowledge,
-    told: tuple[GaussianFit | UniformFit, Array] | None,
+    told: tuple[NoiseFit, Array] | None,
 ) -> dict[str, Array]:
     """Membership tests by rows with a record's own kept values; none where no column was kept.
 

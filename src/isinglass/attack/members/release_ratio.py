@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics, Knowledge, PublicParameters
-from isinglass.attack.linking.record_fit import GaussianFit, PairFit, UniformFit, blocks, gaussian
-from isinglass.attack.noise.fit import fit_by_parameters
+from isinglass.attack.linking.bounded_fit import NoiseFit, UniformFit
+from isinglass.attack.linking.record_fit import PairFit, blocks, gaussian
+from isinglass.attack.noise.fit import fit_by_parameters, in_own_units
 from isinglass.attack.noise.law import additive_law
 from isinglass.method_names import UNIT_KEEPING
 
@@ -20,13 +20,9 @@ Array = NDArray[Any]
 _MANY_ROWS = 20_000
 #: Records among which a row is looked for, where rows are many.
 _FEW_RIVALS = 250
-#: Uniform noise ends sharply; deviations with and without Bessel's correction differ by so much.
-_REACH = 1.01
 
 
-def noise_fit(
-    Z: Array, X: Array, known: Knowledge
-) -> tuple[GaussianFit | UniformFit, Array] | None:
+def noise_fit(Z: Array, X: Array, known: Knowledge) -> tuple[NoiseFit, Array] | None:
     """How well records fit rows under the noise that was declared; None where none was.
 
     With it, for each row the log density of a stranger's row.
@@ -41,38 +37,19 @@ def noise_fit(
         used = variance > 0
         if not used.any():
             return None
-        fit: GaussianFit | UniformFit | None = gaussian(
-            Z[:, used], X[:, used], np.sqrt(variance[used])
-        )
+        fit: NoiseFit | None = gaussian(Z[:, used], X[:, used], np.sqrt(variance[used]))
     else:
-        public = _in_table_units(public, statistics)
+        public = in_own_units(public, statistics)
         fit = fit_by_parameters(Z, X, public)
     if fit is None:
         return None
     if isinstance(fit, UniformFit):
-        return fit, _box_density(fit)
+        return fit, _box_density(fit, statistics)
     if statistics is not None and not public.parameters.get("relative", True):
         # What is known need not be estimated from rows of which each is an odd one.
         noise = np.asarray(public.parameters.get("scale", 1.0), dtype=np.float64)
         center, spread = statistics.mean, np.hypot(statistics.deviation, noise)
     return fit, _normal_density(Z, center, spread)
-
-
-def _in_table_units(
-    public: PublicParameters, statistics: ColumnStatistics | None
-) -> PublicParameters:
-    """Additive noise in the table's own deviations: those of the records in question differ."""
-    said = public.parameters
-    relative = public.method == "additive_noise" and said.get("relative", True)
-    if not relative or statistics is None:
-        return public
-    try:
-        scale = np.asarray(said.get("scale", 1.0), dtype=np.float64) * statistics.deviation
-    except (TypeError, ValueError):
-        return public
-    if said.get("distribution") == "uniform":
-        scale = scale * _REACH
-    return replace(public, parameters={**said, "scale": scale, "relative": False})
 
 
 def ratio_scores(fit: PairFit, stranger: Array | None = None) -> dict[str, Array]:
@@ -138,12 +115,14 @@ def _normal_density(Z: Array, center: Array, spread: Array) -> Array:
     return np.asarray(-(left / common + (along / values[rest:]).sum(axis=1)) / 2)
 
 
-def _box_density(fit: UniformFit) -> Array:
+def _box_density(fit: UniformFit, statistics: ColumnStatistics | None) -> Array:
     """Log density of each row where columns are normal and the noise reaches equally far."""
     from scipy.special import log_ndtr, ndtr
 
     reach = np.sqrt(3.0) * fit.scale
     center, deviation = fit.public.mean(axis=0), fit.public.std(axis=0)
+    if statistics is not None and len(statistics.mean) == len(center):
+        center, deviation = statistics.mean, statistics.deviation
     deviation = np.where(deviation > 0, deviation, 1.0)
     # The mass between two points of one side is that of the other: there no digits are lost.
     away = np.abs(fit.released - center)

@@ -9,19 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isinglass.attack.knowledge import ColumnStatistics, OtherReleases, PublicParameters
-from isinglass.attack.linking.record_fit import (
-    GaussianFit,
-    UniformFit,
-    gaussian,
-    per_record,
-    proportional,
-)
+from isinglass.attack.linking.bounded_fit import FactorFit, NoiseFit, UniformFit
+from isinglass.attack.linking.record_fit import GaussianFit, gaussian, per_record
 from isinglass.attack.noise.size import in_table_units
 
 Array = NDArray[Any]
 
 #: Noise below this share of a column's deviation is taken for none: values then match or do not.
 _NO_NOISE = 1e-6
+
+
+def in_own_units(public: PublicParameters, statistics: ColumnStatistics | None) -> PublicParameters:
+    """Additive noise in the table's own deviations: those of other records differ."""
+    said = public.parameters
+    relative = public.method == "additive_noise" and said.get("relative", True)
+    if not relative or statistics is None:
+        return public
+    try:
+        scale = np.asarray(said.get("scale", 1.0), dtype=np.float64) * statistics.deviation
+    except (TypeError, ValueError):
+        return public
+    return replace(public, parameters={**said, "scale": scale, "relative": False})
 
 
 def averaged(
@@ -74,10 +82,12 @@ def first_columns(public: PublicParameters, n: int | None) -> PublicParameters:
     return replace(public, parameters={**public.parameters, **listed}) if listed else public
 
 
-def fit_by_parameters(
-    Z: Array, P: Array, public: PublicParameters
-) -> GaussianFit | UniformFit | None:
-    """The exact fit, for methods whose public parameters say how the noise was drawn."""
+def fit_by_parameters(Z: Array, P: Array, public: PublicParameters) -> NoiseFit | None:
+    """The exact fit, for methods whose public parameters say how the noise was drawn.
+
+    The one law of each noise, by which every attack reads it: linkage, averaging, recognition,
+    membership, and the posterior over a public table.
+    """
     said, deviation = public.parameters, P.std(axis=0, ddof=1 if len(P) > 1 else 0)
     if public.method == "additive_noise":
         # `relative` counts in deviations of the table, which the public table has too.
@@ -105,15 +115,10 @@ def fit_by_parameters(
         sigmas = np.maximum(sigmas, max(smallest, np.finfo(np.float64).tiny))
         return per_record(Z[:, used], P[:, used], units[used], sigmas)
     if public.method == "multiplicative_noise":
-        size = np.sqrt(np.mean(np.square(P), axis=0))
-        used = size > 0
-        if not used.any():
-            return None
         claimed = _claimed(said.get("scale", 0.1), 1)
-        if claimed is None:
+        if claimed is None or not P.any():
             return None
-        scale = max(float(claimed[0]), _NO_NOISE)
-        return proportional(Z[:, used], P[:, used], scale, 1e-3 * size[used])
+        return FactorFit(Z, P, max(float(claimed[0]), _NO_NOISE))
     return None
 
 

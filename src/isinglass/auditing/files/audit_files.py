@@ -18,6 +18,12 @@ from isinglass.auditing.files import align
 from isinglass.auditing.files.align import Loaded, Rows
 from isinglass.auditing.files.earlier_releases import earlier_releases
 from isinglass.auditing.files.key_match import NOT, KeyFacts, match_beside, match_key
+from isinglass.auditing.files.left_as_is import (
+    combinations,
+    largest_noise,
+    silent_columns,
+    values_left,
+)
 from isinglass.auditing.files.origin import (
     digits_line,
     kept_line,
@@ -60,6 +66,7 @@ from isinglass.table.read import open_table
 
 if TYPE_CHECKING:
     from isinglass.auditing.policy import Policy
+    from isinglass.table.number_format import NumberFormat
 
 
 def audit_files(
@@ -83,6 +90,7 @@ def audit_files(
     settings: Mapping[str, Any] | None = None,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     random_state: int | None = None,
     progress: Progress = quiet,
 ) -> Report:
@@ -120,8 +128,8 @@ def audit_files(
     paths = [os.path.realpath(path) for path in (release, *other_releases)]
     if len(set(paths)) < len(paths):
         raise AuditError(f"each release counts once; {spell('other_releases')} names one again")
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
-    released = open_release(release, encoding, delimiter, opened.schema.names)
+    opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    released = open_release(release, encoding, delimiter, opened.schema.names, decimal)
     facts = read_own_facts(release)
     if perturbation is not None and facts is not None and perturbation.method != facts.method:
         raise AuditError(
@@ -216,6 +224,7 @@ def audit_files(
             notes,
             encoding,
             delimiter,
+            decimal,
         )
         if other is None:
             notes.append(AuditNote.of(Kind.OTHER_RELEASE_UNMATCHED, file=Path(path).name))
@@ -282,16 +291,17 @@ def audit_files(
         rowless = perturbation is not None and not perturbation.keeps_rows
         line = order_line(shows=matched.order_shows and not rowless)
         lines += [] if line.met else [line]
-    if kept is not None or id_column is not None:
-        from isinglass.attack.kept.parts import noise_on  # only where columns were kept
-
-        n = len(theirs.X) if id_column is not None or kept is None else kept.n_combinations()
-        line = kept_line(n, len(theirs.X), theirs.X.shape[1], noise_on(mine.X, theirs.X))
+    unhidden = values_left(mine.X, theirs.X, perturbation, aligned=aligned)
+    if kept is not None or id_column is not None or unhidden.shape[1]:
+        n = len(theirs.X) if id_column is not None else combinations(kept, unhidden)
+        line = kept_line(n, len(theirs.X), theirs.X.shape[1], largest_noise(mine.X, theirs.X))
         if not line.met:
-            notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
+            if kept is not None or id_column is not None:
+                notes.append(AuditNote.of(Kind.KEPT_MANY, n=n, of=len(theirs.X)))
             lines += [line] if policy is not None and policy.kept == "few" else []
     if policy is not None and policy.noise == "drawn" and policy.limits_attacks:
-        line = noise_line(draws_noise=perturbation is not None and perturbation.draws_noise)
+        drawn = perturbation is not None and perturbation.draws_noise
+        line = noise_line(draws_noise=drawn, silent=silent_columns(perturbation, mine.X))
         lines += [] if line.met else [line]
     if policy is not None and policy.noise == "drawn" and perturbation is not None:
         noisy = perturbation.draws_noise and perturbation.keeps_rows
@@ -331,10 +341,11 @@ def _other(
     notes: list[AuditNote],
     encoding: str,
     delimiter: str | None,
+    decimal: str | NumberFormat | None,
 ) -> tuple[Loaded, Facts | None, tuple[str, ...]] | None:
     """A further release in the same order, its facts, its kept columns; None: order unknown."""
     facts = read_own_facts(path)
-    opened = open_release(path, encoding, delimiter, table_names)
+    opened = open_release(path, encoding, delimiter, table_names, decimal)
     perturbed = () if facts is None else facts.columns
     by_id = id_column if id_column in opened.schema.names and id_column not in perturbed else None
     if not aligned or (facts is not None and not keeps_rows(facts)):

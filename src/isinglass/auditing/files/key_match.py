@@ -15,6 +15,7 @@ from isinglass.auditing.files.align import Loaded
 from isinglass.errors import AuditError
 from isinglass.perturb.base import Perturbation
 from isinglass.perturb.registry import open_key
+from isinglass.table.reading import RememberedReading
 
 Array = NDArray[Any]
 
@@ -30,6 +31,19 @@ class KeyFacts:
     one_hot: tuple[str, ...] = ()
     categories: Mapping[str, list[Any]] | None = field(default=None, repr=False)
     shuffle: NDArray[np.uint64] | None = field(default=None, repr=False)
+    read_as: RememberedReading = field(default=RememberedReading(), repr=False)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> KeyFacts:
+        """What the facts of a key file say; older ones do not say how the table was read."""
+        columns = facts.get("columns")
+        return cls(
+            columns=None if columns is None else tuple(columns),
+            one_hot=tuple(facts.get("one_hot", ())),
+            categories=facts.get("categories"),
+            shuffle=arrays.get("shuffle"),
+            read_as=RememberedReading.from_json(facts.get("reading", {})),
+        )
 
 
 def open_key_file(
@@ -37,13 +51,7 @@ def open_key_file(
 ) -> tuple[Perturbation, KeyFacts]:
     """Open a key file: the fitted perturbation, and what else the key knows."""
     perturbation, stored = open_key(path, passphrase=passphrase)
-    columns = stored.facts.get("columns")
-    return perturbation, KeyFacts(
-        columns=None if columns is None else tuple(columns),
-        one_hot=tuple(stored.facts.get("one_hot", ())),
-        categories=stored.facts.get("categories"),
-        shuffle=stored.arrays.get("shuffle"),
-    )
+    return perturbation, KeyFacts.of(stored.facts, stored.arrays)
 
 
 #: How well a key reproduces a release: to the last bit, up to rounding, or not at all.
@@ -110,9 +118,8 @@ def _turns_into(perturbation: Perturbation, table: Array, released: Array) -> st
     """How well a key turns the table into the release, row for row."""
     again = perturbation.emit_again(released.dtype)
     if again is not None:
-        # Rows are drawn from groups, and their means are the table's.
-        near = np.abs(again.mean(axis=0) - table.mean(axis=0)) <= table.std(axis=0)
-        return _alike(again, released) if near.all() else NOT
+        # Rows are drawn from groups: those of this table, or of a stranger's.
+        return _alike(again, released) if perturbation.drawn_from(table) else NOT
     if len(table) != len(released):
         return NOT
     worst = EXACTLY

@@ -67,8 +67,8 @@ def origin_line(facts: Facts | None, *, made: str, beside: bool) -> PolicyLine:
     if facts is None:
         return PolicyLine(
             ORIGIN,
-            'it is not stated, and attacks that fit its making may get more (release.origin = "any" in '
-            "the policy goes by the attacks listed alone)",
+            "it is not stated, and attacks that fit its making may get more (release.origin = "
+            '"any" in the policy goes by the attacks listed alone)',
             met=False,
         )
     return PolicyLine(ORIGIN, f"only the release says so; {spell('key')} would show it", met=False)
@@ -115,23 +115,44 @@ def kept_line(n_combinations: int, n_rows: int, n_columns: int, noise: float) ->
     )
 
 
-def noise_line(*, draws_noise: bool) -> PolicyLine:
-    """Whether noise hides the records: a map without noise keeps coincidences, and can be learned.
+def noise_line(*, draws_noise: bool, silent: int | None) -> PolicyLine:
+    """Whether noise hides the records: it must be drawn, and added to every column.
 
-    Equal records stay equal, equal differences and directions stay so, and second moments are
-    turned and no more: counting these names categories, flags, sparse amounts and main directions
-    without a single pair. With pairs the map itself is learned, and where it is flat its last
-    digits are. No list of attacks has all structures and all maps.
+    A map without noise keeps coincidences, and can be learned. Equal records stay equal, equal
+    differences and directions stay so, and second moments are turned and no more: counting these
+    names categories, flags, sparse amounts and main directions without a single pair. With pairs
+    the map itself is learned, and where it is flat its last digits are. No list of attacks has all
+    structures and all maps.
+
+    Noise that is not added to columns as they stand leaves something in them, too: factors leave
+    zeros, signs and hard ends, noise on a map the map, rows drawn from groups what a group
+    shares. `silent` counts columns that get none; it is None where noise is not added. What is
+    left is a kept column that nobody declared.
     """
-    if draws_noise:
-        return PolicyLine(NOISE, "the method draws noise", met=True)
-    return PolicyLine(
-        NOISE,
-        "the method maps equal records to equal rows: who counts them, or learns the map, may get "
-        'more than the attacks listed; use a method with noise (release.noise = "any" in the '
-        "policy goes by the attacks alone)",
-        met=False,
-    )
+    anyhow = '(release.noise = "any" in the policy goes by the attacks alone)'
+    if not draws_noise:
+        return PolicyLine(
+            NOISE,
+            "the method maps equal records to equal rows: who counts them, or learns the map, may "
+            f"get more than the attacks listed; use a method with noise {anyhow}",
+            met=False,
+        )
+    if silent is None:
+        return PolicyLine(
+            NOISE,
+            "the method does not add noise to every column: zeros, signs, hard ends or what groups "
+            "share come through, and may tell more than the attacks listed; use gaussian, uniform "
+            f"or adaptive {anyhow}",
+            met=False,
+        )
+    if silent:
+        return PolicyLine(
+            NOISE,
+            f"{counted(silent, 'column')} without noise, and all others may depend on "
+            f"{'it' if silent == 1 else 'them'}: give every column a scale above 0 {anyhow}",
+            met=False,
+        )
+    return PolicyLine(NOISE, "the method adds noise to every column", met=True)
 
 
 def digits_line(*, rounded: bool) -> PolicyLine:

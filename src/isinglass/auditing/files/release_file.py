@@ -18,15 +18,20 @@ from isinglass.errors import AuditError
 from isinglass.progress import Progress
 from isinglass.release import Facts
 from isinglass.table.columns import Columns, is_numeric, listed
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
 
 
 def open_release(
-    path: str | Path, encoding: str, delimiter: str | None, table_names: Sequence[str]
+    path: str | Path,
+    encoding: str,
+    delimiter: str | None,
+    table_names: Sequence[str],
+    decimal: str | NumberFormat | None = None,
 ) -> Table:
     """A release all of whose parts can be looked at."""
-    opened = open_table(path, encoding=encoding, delimiter=delimiter)
+    opened = open_table(path, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_long_names(path, opened.schema, table_names)
     refuse_hidden(path)
     return opened

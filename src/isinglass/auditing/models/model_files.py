@@ -16,6 +16,7 @@ from isinglass.errors import AuditError
 from isinglass.messages import spell
 from isinglass.progress import Progress, quiet
 from isinglass.table.columns import Columns, listed, refuse_text
+from isinglass.table.number_format import NumberFormat
 from isinglass.table.prepare import Source
 from isinglass.table.read import Table, open_table
 
@@ -32,6 +33,7 @@ def audit_model_file(
     settings: Mapping[str, Any] | None = None,
     encoding: str = "utf8",
     delimiter: str | None = None,
+    decimal: str | NumberFormat | None = None,
     random_state: int | None = None,
     progress: Progress = quiet,
 ) -> ModelReport:
@@ -41,7 +43,7 @@ def audit_model_file(
     model was trained on, in their order. `others` has columns of the same names.
     """
     network = read_autoencoder(model)
-    opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    opened = open_table(table, encoding=encoding, delimiter=delimiter, decimal=decimal)
     columns, notes = table_columns(opened, None, None, drop, one_hot, ())
     source = Source(opened, columns, missing=missing)
     if source.n_columns != network.n_columns:
@@ -53,7 +55,7 @@ def audit_model_file(
     mine = align.load(source, progress, "reading the table").X
     theirs = None
     if others is not None:
-        other = open_table(others, encoding=encoding, delimiter=delimiter)
+        other = open_table(others, encoding=encoding, delimiter=delimiter, decimal=decimal)
         theirs = _load_others(other, columns, source, missing, progress)
     return audit_model(
         network,

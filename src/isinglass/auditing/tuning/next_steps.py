@@ -92,14 +92,15 @@ def _give_model(found: Frontier, model: ModelPoint, table: str, opening: str) ->
             "other records, with few near neighbors, and this model does not find them."
         )
     words = ["isinglass", "model", table, *_without_encoding(found.options)]
-    words += ["--epsilon", f"{model.epsilon:g}", "--bounds", "BOUNDS", "--ledger", "LEDGER"]
+    declared = [] if "--columns" in found.options else ["--bounds", "BOUNDS"]
+    words += ["--epsilon", f"{model.epsilon:g}", *declared, "--ledger", "LEDGER"]
     return NextStep(said, shlex.join([*words, "--budget", "3", "-o", "model.zip"]))
 
 
 def _without_encoding(options: Sequence[str]) -> list[str]:
     """The words of a search that a model is told, too: it takes categories as they are."""
     pairs = zip(options[::2], options[1::2], strict=True)
-    taken = ("--drop", "--encoding", "--delimiter")
+    taken = ("--columns", "--drop", "--encoding", "--delimiter", "--decimal")
     return [word for option, value in pairs if option in taken for word in (option, value)]
 
 

@@ -18,6 +18,7 @@ from isinglass.table.batches import prefetch
 from isinglass.table.columns import as_float64, is_numeric, listed, not_numbers
 from isinglass.table.csv_file import CsvTable
 from isinglass.table.read import Table
+from isinglass.table.text_numbers import TextNumbers
 
 
 def table_records(table: Table, columns: Sequence[PublicColumn]) -> Iterator[CodedRecords]:
@@ -49,13 +50,20 @@ def prepare(table: Table, columns: Sequence[PublicColumn]) -> list[str]:
     """
     numbers = [c.name for c in columns if isinstance(c, NumberColumn)]
     categories = [c.name for c in columns if isinstance(c, CategoryColumn)]
+    text: list[str] = []
     if isinstance(table, CsvTable):
         table.keep_as_text(categories)
         return table.read_singly(numbers)
+    if isinstance(table, TextNumbers):
+        table.keep_as_text(categories)
+        text = table.read_singly(numbers)
+        if table.is_csv:
+            return text
+        numbers = [n for n in numbers if n not in text]
     kinds = {name: table.schema.field(name).type for name in [*numbers, *categories]}
     if wrong := [f"{n} ({kinds[n]})" for n in categories if not may_be_categories(kinds[n])]:
         raise TableError(
             f"{table.name} has columns of a kind that cannot be categories: {listed(wrong)}; turn "
             "them into text or numbers, or leave them out"
         )
-    return [name for name in numbers if not is_numeric(kinds[name])]
+    return [*text, *(name for name in numbers if not is_numeric(kinds[name]))]
