@@ -138,8 +138,8 @@ def _prior() -> Floats:
 def _smoothed(counts: Floats, prior: Floats, s: float) -> Floats:
     """Probabilities from estimated counts: where they hold nothing, the prior is left.
 
-    It weighs as the noise does, and in a small table no more than a share of the records: what is
-    left of the counts by then would count for nothing beside it.
+    It weighs as the noise does, but no more than a share of the records, so that the counts of a
+    small table still have a say beside it.
     """
     most = _PRIOR_SHARE * counts.sum(axis=-1, keepdims=True) / prior.sum()
     weighed = counts + np.maximum(1.0, np.minimum(_PRIOR * s, most)) * prior

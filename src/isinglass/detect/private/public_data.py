@@ -18,11 +18,11 @@ ON_FILES: dict[str, dict[str, tuple[float, float]]] = {
     "two rounds": {
         "3": (0.934, 0.538),
         "1": (0.931, 0.544),
-        "0.3": (0.915, 0.521),
+        "0.3": (0.920, 0.525),
         "0.1": (0.880, 0.482),
     },
     "one round": {"1": (0.922, 0.512)},
-    "pure epsilon": {"1": (0.920, 0.519)},
+    "pure epsilon": {"1": (0.924, 0.529)},
 }
 ISOLATION_FOREST = (0.919, 0.511)
 #: Area under the curve on eleven files that no choice was made by.
