@@ -157,7 +157,7 @@ def test_rule_of_the_distances(wrong):
         (
             "_promised",
             "sensitive_mechanism",
-            lambda beta, r, e, k: SimpleNamespace(worst=2.0, allowed=1.0, holds=False, pairs=1),
+            lambda beta, r, e, k: SimpleNamespace(worst=2.0, allowed=1.0, passed=False, pairs=1),
             "does not hold",
         ),
         (
@@ -224,7 +224,8 @@ def test_a_counterexample_that_fails_is_no_counterexample(monkeypatch):
     monkeypatch.setattr(costs, "lone_error", lambda beta: 0.4)
     assert costs._presence().verdict == "not reproduced"
     monkeypatch.undo()
-    monkeypatch.setattr(costs, "tried", lambda made: {"one": SimpleNamespace(passed=False, pairs=1)})
+    failed = SimpleNamespace(passed=False, pairs=1)
+    monkeypatch.setattr(costs, "tried", lambda made: {"one": failed})
     assert costs._presence().verdict == "not reproduced"
 
 

@@ -192,7 +192,7 @@ def leaves(
 
 
 def _believed(children: NDArray[Any], nodes: Floats, variance: float) -> Floats:
-    """Children's counts drawn towards an even split: the more, the less they spread beside noise.
+    """Children's counts drawn toward an even split: the more, the less they spread beside noise.
 
     Without noise, and where they spread far more than it makes them, they stay as they are but
     for their sum.
