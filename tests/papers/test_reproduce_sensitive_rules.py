@@ -188,7 +188,7 @@ def test_proofs_turn_with_what_they_try(monkeypatch, rule, name, broken, verdict
 def _trial(made):
     if isinstance(made, SimpleNamespace):
         return made
-    return SimpleNamespace(worst=1.0, allowed=1.0, holds=True, pairs=1)
+    return SimpleNamespace(worst=1.0, allowed=1.0, passed=True, pairs=1)
 
 
 def test_rule_of_the_named_tables():
