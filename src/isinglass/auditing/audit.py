@@ -50,7 +50,12 @@ from isinglass.auditing.findings import (
     MembershipResult,
 )
 from isinglass.auditing.linkage import closest, linkage_by_cells, linkage_by_join, linkages
-from isinglass.auditing.membership import membership, or_by_person, unclear_members
+from isinglass.auditing.membership import (
+    equal_records,
+    membership,
+    or_by_person,
+    unclear_members,
+)
 from isinglass.auditing.notes import AuditNote, Kind
 from isinglass.auditing.report.report import Report
 from isinglass.auditing.report.rerun import names_given
@@ -258,11 +263,13 @@ def audit_arrays(
     def tell_members(drawn: Redrawn) -> tuple[MembershipResult, ...]:
         own = chance.generator(seed)  # however often records are held out, other draws stay
         by_row = membership(drawn, rng, lambda: hold_out(own, whose, detect=False))
-        if perhaps is None or not by_row:
-            return by_row
-        # Of a category with many values, new ones would be told apart from those held out.
-        how = {"detect": False, "kept_tells": perhaps.identifies}
-        return or_by_person(by_row, lambda: hold_out(own, perhaps.codes, **how), own)
+        if by_row and perhaps is not None:
+            # Of a category with many values, new ones would be told apart from those held out.
+            how = {"detect": False, "kept_tells": perhaps.identifies}
+            by_row = or_by_person(by_row, lambda: hold_out(own, perhaps.codes, **how), own)
+        if by_row and whose is None and (equal := equal_records(X)) is not None:
+            by_row = or_by_person(by_row, lambda: hold_out(own, equal, detect=False), own)
+        return by_row
 
     alike = perturbation or made_by
     for number in range(1, n_drawn + 1):

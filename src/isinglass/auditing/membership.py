@@ -44,6 +44,9 @@ _HOLDERS = {
     "among_others": INSIDER,
     "linked_by_many": INSIDER,
 }
+#: The share of rows with copies from which all copies of a record are held out together, and the
+#: fewest different records that can be shared out so.
+_COPIED, _FEWEST_RECORDS = 0.02, 10
 _BY_PAIRS = ("linked", "among_others")
 
 
@@ -92,8 +95,9 @@ def or_by_person(
 ) -> tuple[MembershipResult, ...]:
     """The same, or what hold-outs of whole persons show, where that is surely more.
 
-    That rows of one person belong together is only supposed here, so that an interval too wide
-    to show anything says nothing; and one hold-out does where it shows no more than single rows.
+    That rows of one person, or copies of a record, belong together is only supposed here, so that
+    an interval too wide to show anything says nothing; and one hold-out does where it shows no
+    more than single rows.
     """
     usual = {m.name: m.area for m in by_row}
     drawn = again()
@@ -102,6 +106,21 @@ def or_by_person(
         found = membership(drawn, rng, again)
     worse = {m.name: m for m in found if m.low > 0.5 and m.area > usual.get(m.name, 0.5)}
     return tuple(worse.get(m.name, m) for m in by_row)
+
+
+def equal_records(table: Array) -> Array | None:
+    """Codes that equal rows share, where some rows have copies; None elsewhere.
+
+    Of a record with copies, one held out is still in the release: nobody could tell it from a
+    member. Held out with all its copies, it is a stranger.
+    """
+    rows = np.ascontiguousarray(table, dtype=np.float64) + 0.0  # -0.0 equals 0.0
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    codes, times = np.unique(whole, return_inverse=True, return_counts=True)[1:]
+    copied = times[times > 1].sum()
+    if copied < _COPIED * len(rows) or len(times) < _FEWEST_RECORDS:
+        return None
+    return np.asarray(codes)
 
 
 def unclear_members(results: Sequence[MembershipResult]) -> list[AuditNote]:

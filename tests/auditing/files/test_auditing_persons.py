@@ -12,7 +12,7 @@ from isinglass.auditing.context import subject_of
 from isinglass.auditing.detection import default_detector
 from isinglass.auditing.files.align import Loaded
 from isinglass.auditing.files.persons import guess_persons, person_codes, person_column
-from isinglass.auditing.membership import area_under_curve, membership
+from isinglass.auditing.membership import area_under_curve, equal_records, membership
 from isinglass.auditing.report.sentences import sentences
 from isinglass.auditing.resample import redraw
 from isinglass.errors import AuditError
@@ -76,6 +76,29 @@ def test_an_audit_says_that_persons_were_held_out():
     usual = ig.audit(TABLE, released, **given)
     assert usual.findings.attackers[0].membership < 0.75
     assert not any("person" in said for said in sentences(usual.findings.assumptions))
+
+
+def test_rows_with_copies_are_found_and_few_of_them_change_nothing():
+    table = np.arange(60.0).reshape(30, 2)
+    assert equal_records(table) is None
+    codes = equal_records(np.vstack([table, table, -0.0 * table[:1], table[:1] * 0.0]))
+    assert np.array_equal(codes[:30], codes[30:60])
+    assert len(set(codes[:30])) == 30
+    assert codes[60] == codes[61]
+    assert equal_records(np.vstack([np.arange(300.0)[:, None], [[0.0]]])) is None  # two of 301
+    assert equal_records(np.zeros((100, 3))) is None  # one record: nobody can be held out
+
+
+def test_a_record_is_held_out_with_its_copies():
+    # Twenty rows a record under noise: their mean tells the record, and so that it was there.
+    table = np.repeat(np.random.default_rng(3).normal(size=(30, 60)), 20, axis=0)
+    noise = ig.AdditiveNoise(scale=5.0)
+    report = ig.audit(
+        table, noise.fit_transform(table), perturbation=noise, attacks=["naive"], n_trials=2,
+        random_state=0,
+    )  # fmt: skip
+    outsider = report.findings.attackers[0]
+    assert outsider.membership > 0.75  # rows held out one by one leave copies behind: about .5
 
 
 def test_too_few_persons_or_other_rows_are_refused():
