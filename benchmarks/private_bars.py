@@ -30,7 +30,7 @@ def bars_table(bars: Iterable[Bar]) -> list[str]:
     lines = ["| | bar | measured | met |", "|---|---|---|---|"]
     for bar in bars:
         sign = "≤" if bar.at_most else "≥"
-        found = "not measured" if bar.measured is None else f"{bar.measured:g}"
+        found = "not measured" if bar.measured is None else f"{bar.measured:.3g}"
         verdict = {True: "yes", False: "**no**", None: "unknown"}[bar.met]
         lines.append(f"| {bar.what} | {sign} {bar.bar:g} | {found} | {verdict} |")
     return lines
