@@ -116,7 +116,8 @@ check: style $(VENV)/.kernels $(VENV)/.docs postgresql chromium
 	test $$docs = 0 || echo "make check: the pages do not build without a warning"; \
 	exit $$((tests | types | docs))
 
-# The log is to be committed: it says what passed, when, and on which commit. So is the red team's
+# The log is to be committed: it says what passed, when, and on which commit, and names no folder of
+# the machine. So is the red team's
 # table, made of what its tests left.
 check-all: SHELL := bash
 check-all: .SHELLFLAGS := -o pipefail -c
@@ -124,7 +125,8 @@ check-all: lint $(VENV)/.kernels postgresql chromium
 	@changed=$$(git diff --quiet HEAD -- . ':!docs/check-all.log' || echo ", changed since"); \
 	{ echo "make check-all, $$(date -u +%F), commit $$(git rev-parse --short HEAD)$$changed"; \
 	rm -rf build/redteam; export ISINGLASS_REDTEAM=$(abspath build/redteam); \
-	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } | tee docs/check-all.log
+	$(PYTEST) --dist loadgroup --durations 25 --disable-warnings --color no; } \
+	  | sed -u 's|$(CURDIR)/||g' | tee docs/check-all.log
 	ISINGLASS_REDTEAM=$(abspath build/redteam) $(BIN)/python -m tests.redteam.table docs/reference/redteam-table.md 2> /dev/null
 
 bench: $(VENV)/.bench

@@ -21,15 +21,11 @@ _GRID = 2.0**-18
 
 
 @dataclass(frozen=True, slots=True)
-class UniformFit:
-    r"""$F = -\sum_j \log a_j$ where every $|z_j - x'_j| \le a_j / 2$, else minus infinity.
-
-    `scale` are deviations: the noise spans $a_j = \sqrt{12} \sigma_j$.
-    """
+class _BoundedFit:
+    """The records on both sides of a fit."""
 
     released: Array = field(repr=False)
     public: Array = field(repr=False)
-    scale: Array = field(repr=False)
 
     @property
     def n_released(self) -> int:
@@ -38,6 +34,16 @@ class UniformFit:
     @property
     def n_public(self) -> int:
         return len(self.public)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformFit(_BoundedFit):
+    r"""$F = -\sum_j \log a_j$ where every $|z_j - x'_j| \le a_j / 2$, else minus infinity.
+
+    `scale` are deviations: the noise spans $a_j = \sqrt{12} \sigma_j$.
+    """
+
+    scale: Array = field(repr=False)
 
     def block(self, rows: slice) -> Array:
         from isinglass.kernels.likelihoods import uniform_fits  # slow to import
@@ -62,24 +68,14 @@ class UniformFit:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorFit:
+class FactorFit(_BoundedFit):
     r"""$F = \sum_j -\log(C s|x'_j|) - (z_j/x'_j - 1)^2 / 2s^2$, for factors normal about one.
 
     They are cut to $|z_j/x'_j - 1| \le h$, which leaves the share $C$ of the law; beyond it F is
     minus infinity. A zero stays one, and nothing else becomes one.
     """
 
-    released: Array = field(repr=False)
-    public: Array = field(repr=False)
     scale: float
-
-    @property
-    def n_released(self) -> int:
-        return len(self.released)
-
-    @property
-    def n_public(self) -> int:
-        return len(self.public)
 
     def block(self, rows: slice) -> Array:
         from isinglass.kernels.likelihoods import factor_fits  # slow to import
